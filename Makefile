@@ -104,7 +104,7 @@ all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
 $(BUILD)/pmtop: $(BUILD)/src/main.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o $(BUILD)/settings_builtin.o $(BUILD)/phases_builtin.o $(BUILD)/frameworks_builtin.o $(BUILD)/loaders_builtin.o $(BUILD)/trace_builtin.o
+$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o $(BUILD)/settings_builtin.o $(BUILD)/phases_builtin.o $(BUILD)/frameworks_builtin.o $(BUILD)/loaders_builtin.o $(BUILD)/trace_builtin.o $(BUILD)/themes_builtin.o
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
@@ -121,6 +121,11 @@ $(BUILD)/settings_builtin.c: config/pmtop.yaml Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "src/settings/settings_builtin.h"'; echo 'const char settings_builtin[] ='; \
 	  sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
+
+# The themes, in the same way.
+$(BUILD)/themes_builtin.c: config/themes.yaml Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "ui/themes/theme_builtin.h"'; echo 'const char theme_builtin[] ='; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
 
 # The tables of library functions and their phases, of frameworks, of files between loops and loaders, and of recommendations about traces.
 $(BUILD)/phases_builtin.c $(BUILD)/frameworks_builtin.c $(BUILD)/loaders_builtin.c $(BUILD)/trace_builtin.c: $(BUILD)/%_builtin.c: config/%.yaml config/%.awk

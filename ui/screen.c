@@ -22,7 +22,8 @@ struct screen {
 	struct replay_line *replay; /* NULL: a live run */
 	struct log_pane log;
 	struct loop_picker loops;
-	bool run_is_chosen; /* by the user; holds while the run exists */
+	struct setup *setup; /* NULL: none */
+	bool run_is_chosen;  /* by the user; holds while the run exists */
 	bool is_typing;
 	char typed[64];
 	/* model time of the newest set, and its offset to realtime */
@@ -124,8 +125,17 @@ static const struct view loops_hints = {
 	.keys_short = "q quit  ↑↓ select  Enter count  Esc close",
 };
 
+static const struct view setup_hints = {
+	.keys = "q quit  ↑↓ select  → ← rows, pages  Space change  - previous  Esc save and close",
+	.keys_short = "q quit  ↑↓ select  → ← rows  Space change  Esc save and close",
+};
+
+static bool is_set_up(const struct screen *screen) { return screen->setup && screen->setup->is_open; }
+
 static const struct view *hints_of(const struct screen *screen)
 {
+	if (is_set_up(screen))
+		return &setup_hints;
 	return screen->log.is_whole ? &log_hints : screen->loops.is_open ? &loops_hints : all_views[screen->view];
 }
 
@@ -163,9 +173,11 @@ static void draw_view(struct screen *screen, struct canvas *canvas, struct rect 
 	const struct view *view = all_views[screen->view];
 	if (!screen->log.is_whole) {
 		canvas_clip(canvas, body);
+		if (is_set_up(screen))
+			setup_draw(screen->setup, canvas, rect_take_top(&body, setup_height(screen->setup, body.height)));
 		if (screen->loops.is_open)
 			loop_picker_draw(&screen->loops, &screen->scene, canvas, body);
-		else
+		else if (body.height > 2)
 			view->draw(&screen->scene, canvas, body);
 		canvas_unclip(canvas);
 	}
@@ -189,8 +201,8 @@ static bool can_reuse_panes(const struct screen *screen, const struct canvas *ca
 {
 	const struct run *run = scene_run(&screen->scene);
 	bool goes_on = !screen->scene.model->target_ended && (!run || run->is_live);
-	return goes_on && !screen->replay && !screen->is_stale && !screen->loops.is_open && !screen->scene.is_paused &&
-		canvas->painter == screen && canvas->charset == screen->charset &&
+	return goes_on && !screen->replay && !screen->is_stale && !screen->loops.is_open && !is_set_up(screen) &&
+		!screen->scene.is_paused && canvas->painter == screen && canvas->charset == screen->charset &&
 		screen->scene.settings->refresh_s < PANES_SLOW_S;
 }
 
@@ -325,6 +337,8 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 		type_search(screen, event, canvas);
 		return WISH_NOTHING;
 	}
+	if (screen->setup && setup_key(screen->setup, &screen->scene, event))
+		return WISH_NOTHING;
 	if (log_pane_key(&screen->log, event, log_of(screen, canvas)) ||
 		loop_picker_key(&screen->loops, &screen->scene, event))
 		return WISH_NOTHING;
@@ -451,6 +465,8 @@ bool screen_follows_log(const struct screen *screen)
 {
 	return screen->log.is_open && screen->log.scroll == 0 && !screen->scene.is_paused;
 }
+
+void screen_set_setup(struct screen *screen, struct setup *setup) { screen->setup = setup; }
 
 /* -- a replay -- */
 

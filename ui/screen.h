@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "src/base/log_lines.h"
+#include "ui/setup/setup.h"
 #include "ui/widgets/loop_picker.h"
 #include "ui/widgets/replay_line.h"
 #include "ui/widgets/view.h"
@@ -59,6 +60,9 @@ void screen_set_earlier(struct screen *screen, const struct earlier *earlier);
 void screen_set_log(struct screen *screen, const struct log_lines *lines, const char *path);
 /* Whether the newest output is shown: only then the caller reads more of it. */
 bool screen_follows_log(const struct screen *screen);
+
+/* The set-up screen, for the keys F2 and S; owned by the caller. */
+void screen_set_setup(struct screen *screen, struct setup *setup);
 
 /* -- a replay -- */
 

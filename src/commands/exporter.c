@@ -16,6 +16,7 @@
 #include "src/export/scrape/scrape.h"
 #include "src/export/scrape/scrape_rules.h"
 #include "src/rules/rule_book.h"
+#include "src/rules/rule_levels.h"
 #include "src/serving/http_server.h"
 #include "src/serving/watched.h"
 #include "src/session/signals.h"
@@ -143,7 +144,7 @@ static bool go_on(struct exporter_work *work)
 	return !signals_have_ended(work->signal_fd, watched_child(work->watched));
 }
 
-static enum exit_code print_rules(void)
+static enum exit_code print_rules(const struct settings *settings)
 {
 	struct buffer out = BUFFER_INIT;
 	struct reason reason = { 0 };
@@ -154,6 +155,7 @@ static enum exit_code print_rules(void)
 		return command_fail(reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory"), &reason);
 	if (rule_book_path(folder, sizeof folder) == STATUS_OK)
 		rule_book_load_folder(book, folder);
+	rule_book_set_levels(book, &settings->levels);
 	size_t count = rule_book_faults(book, &faults);
 	for (size_t i = 0; i < count; i++)
 		command_fail(STATUS_INVALID, &faults[i]);
@@ -181,7 +183,7 @@ static enum exit_code run_exporter(const struct options *options, const struct s
 	struct exporter_work work = { .options = options };
 	enum exit_code code = EXIT_OK;
 	if (options->print_rules)
-		return print_rules();
+		return print_rules(settings);
 	/* First, so that an address in use is an error before a run is watched. */
 	if (options->listen || !options->textfile)
 		code = open_server(&work);

@@ -9,9 +9,11 @@
 #include "src/playback/overlay.h"
 #include "src/session/output.h"
 #include "src/session/replay/seek.h"
+#include "ui/core/theme.h"
 #include "ui/screen.h"
 #include "ui/terminal/term_svg.h"
 #include "ui/terminal/term_text.h"
+#include "ui/terminal/terminal.h"
 
 /* --size, else the terminal's size, else 120×40. */
 static void choose_size(const struct options *options, int *width, int *height)
@@ -20,6 +22,22 @@ static void choose_size(const struct options *options, int *width, int *height)
 	bool is_terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 1;
 	*width = options->width ? options->width : is_terminal ? window.ws_col : 120;
 	*height = options->height ? options->height : is_terminal ? window.ws_row - 1 : 40;
+}
+
+static enum charset choose_charset(const struct settings *settings)
+{
+	static const enum charset charsets[] = { [MARKS_AUTO] = CHARSET_BRAILLE,
+		[MARKS_BRAILLE] = CHARSET_BRAILLE,
+		[MARKS_BLOCKS] = CHARSET_BLOCK,
+		[MARKS_ASCII] = CHARSET_ASCII };
+	return settings->ascii || !output_is_utf8() ? CHARSET_ASCII : charsets[settings->marks];
+}
+
+static void write_svg(const struct settings *settings, const struct canvas *canvas, struct buffer *out)
+{
+	struct theme theme;
+	terminal_options_of(settings, &theme);
+	canvas_as_svg(canvas, &theme, out);
 }
 
 static enum exit_code run_once(const struct options *options, const struct settings *settings)
@@ -59,13 +77,13 @@ static enum exit_code run_once(const struct options *options, const struct setti
 		struct replay_line still = { .state = REPLAY_STILL };
 		if (session.player)
 			screen_set_replay(screen, &still);
-		canvas.charset = settings->ascii || !output_is_utf8() ? CHARSET_ASCII : CHARSET_BRAILLE;
+		canvas.charset = choose_charset(settings);
 		if (session.wanted_run[0])
 			screen_choose_run(screen, session_run(&session));
 		screen_draw(screen, &canvas, session_realtime_ns(&session),
 			session.player ? 0 : (int64_t)(settings->refresh_s * (double)NS_PER_S));
 		if (options->format == FORMAT_SVG)
-			canvas_as_svg(&canvas, &out);
+			write_svg(settings, &canvas, &out);
 		else
 			canvas_as_text(&canvas, &out);
 		output_flush(&out, &output_code);

@@ -10,6 +10,7 @@
 #include "src/commands/commands.h"
 #include "src/rules/alerts_list.h"
 #include "src/rules/rule_book.h"
+#include "src/rules/rule_levels.h"
 #include "src/rules/rule_now.h"
 #include "src/session/output.h"
 #include "src/session/session.h"
@@ -164,7 +165,7 @@ static void list_figures(struct buffer *out, const struct session *session, bool
 }
 
 /* Reads the built-in rules and the user's files, and prints the faults of those files. */
-static enum exit_code read_book(struct rule_book **book)
+static enum exit_code read_book(const struct settings *settings, struct rule_book **book)
 {
 	char folder[4096];
 	const struct reason *faults;
@@ -174,17 +175,18 @@ static enum exit_code read_book(struct rule_book **book)
 		return command_fail(STATUS_NO_MEMORY, &(struct reason){ "out of memory", "" });
 	if (rule_book_path(folder, sizeof folder) == STATUS_OK)
 		rule_book_load_folder(*book, folder);
+	rule_book_set_levels(*book, &settings->levels);
 	size_t count = rule_book_faults(*book, &faults);
 	for (size_t i = 0; i < count; i++)
 		code = command_fail(STATUS_INVALID, &faults[i]);
 	return code;
 }
 
-static enum exit_code check_file(const char *path)
+static enum exit_code check_file(const struct settings *settings, const char *path)
 {
 	struct reason reason = { 0 };
 	struct rule_book *book;
-	enum exit_code code = read_book(&book);
+	enum exit_code code = read_book(settings, &book);
 	if (!book)
 		return code;
 	enum status status = rule_book_load(book, path, &reason);
@@ -220,10 +222,10 @@ static enum exit_code run_rules(const struct options *options, const struct sett
 	struct session session;
 	int output_code = 0;
 	if (options->check)
-		return check_file(options->check);
+		return check_file(settings, options->check);
 	if (!options->pid && !options->run_name && !options->child) {
 		struct rule_book *book;
-		enum exit_code code = read_book(&book);
+		enum exit_code code = read_book(settings, &book);
 		if (book)
 			print(&out, options, NULL, book, &output_code);
 		rule_book_free(book);

@@ -22,6 +22,7 @@
 #include "src/commands/trace/trace_inset.h"
 #include "src/playback/overlay.h"
 #include "src/rules/alerts_list.h"
+#include "src/rules/rule_levels.h"
 #include "src/session/children/log_tail.h"
 #include "src/session/output.h"
 #include "src/session/replay/replay.h"
@@ -31,6 +32,8 @@
 #include "src/session/session_profile.h"
 #include "src/session/signals.h"
 #include "src/session/watch_record.h"
+#include "src/settings/settings.h"
+#include "ui/core/theme.h"
 #include "ui/screen.h"
 #include "ui/terminal/terminal.h"
 
@@ -52,6 +55,8 @@ struct watch {
 	struct session session;
 	struct terminal *terminal;
 	struct screen *screen;
+	struct settings live; /* as the set-up screen has changed them */
+	struct setup setup;
 	struct replay *replay; /* NULL: a live run */
 	struct overlay *overlay;
 	struct log_tail *log;      /* the output of the command that pmtop started; NULL: none */
@@ -250,6 +255,24 @@ static void pass_wishes(struct watch *watch)
 		session_choose_loop(&watch->session, loop);
 }
 
+/* What the set-up screen changed holds at once. */
+static void apply_setup(struct watch *watch)
+{
+	struct session *session = &watch->session;
+	struct theme theme;
+	if (!watch->setup.has_changed)
+		return;
+	watch->setup.has_changed = false;
+	struct terminal_options options = terminal_options_of(&watch->live, &theme);
+	terminal_restyle(watch->terminal, &options);
+	if (session->collector)
+		collector_set_period(session->collector, (int64_t)(watch->live.refresh_s * (double)NS_PER_S));
+	if (!session->rules)
+		return;
+	rule_book_set_levels(session->rules, &watch->live.levels);
+	alerts_follow_levels(&session->alerts, session->model->now_ns, &session->settings);
+}
+
 static void answer_key(struct watch *watch, struct key_event event)
 {
 	if (event.key == KEY_HANGUP) {
@@ -276,6 +299,7 @@ static void answer_key(struct watch *watch, struct key_event event)
 		toggle_request(watch);
 	else if (wish == WISH_TRACE)
 		open_trace(watch);
+	apply_setup(watch);
 	watch_record_report(&watch->session, watch->screen);
 	pass_wishes(watch);
 }
@@ -296,7 +320,7 @@ static void draw(struct watch *watch)
 		return;
 	}
 	/* 0 = unknown: a recording does not say its refresh time. */
-	int64_t period_ns = watch->replay ? 0 : (int64_t)(watch->settings->refresh_s * (double)NS_PER_S);
+	int64_t period_ns = watch->replay ? 0 : (int64_t)(watch->live.refresh_s * (double)NS_PER_S);
 	if (watch->replay)
 		replay_show(watch->replay, watch->canvas.width);
 	watch_record_report(&watch->session, watch->screen);
@@ -402,6 +426,7 @@ static void print_summary(struct watch *watch)
 	struct session *session = &watch->session;
 	const struct model *model = session->model;
 	struct buffer out = BUFFER_INIT;
+	char saved[200];
 	int index = screen_run(watch->screen), code = 0;
 	recording_end(&session->recording);
 	summary_target(&out, model, watch->replay != NULL);
@@ -412,6 +437,8 @@ static void print_summary(struct watch *watch)
 	session->recording.is_emitted = false;
 	if (recording_has_stopped(&session->recording, &why))
 		buffer_printf(&out, "pmtop: %s\n", why.text);
+	if (setup_save(&watch->setup, saved, sizeof saved))
+		buffer_printf(&out, "pmtop: settings %s\n", saved);
 	if (session->launch.log[0])
 		buffer_printf(&out, "pmtop: its output is in %s\n", session->launch.log);
 	if (session->launch.child && !model->target_ended)
@@ -444,6 +471,15 @@ static void open_log(struct watch *watch)
 		screen_set_log(watch->screen, &watch->log->lines, path);
 }
 
+/* The set-up screen saves in the file that was read. `path`: the storage of its name. */
+static void open_setup(struct watch *watch, const struct options *options, char *path, unsigned size)
+{
+	watch->live = *watch->settings;
+	if (!options->config && settings_path(path, size) != STATUS_OK)
+		path = NULL;
+	setup_init(&watch->setup, &watch->live, watch->session.rules, options->config ? options->config : path);
+}
+
 static enum exit_code run_watch(const struct options *options, const struct settings *settings)
 {
 	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay;
@@ -462,20 +498,23 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	}
 
 	struct watch watch = { .settings = settings, .signal_fd = -1, .is_dirty = true };
-	struct terminal_options terminal_options = {
-		.color = settings->color, .ascii = settings->ascii, .mouse = settings->mouse
-	};
+	struct theme theme;
+	struct terminal_options terminal_options = terminal_options_of(settings, &theme);
 	struct reason reason = { 0 };
+	char path[4096];
 	code = session_open(&watch.session, &target, settings);
 	if (code != EXIT_OK)
 		return code;
 	watch.session.request.how = "key T opens it";
 	watch.signal_fd = signals_open();
-	watch.screen = screen_new(watch.session.model, &watch.session.alerts, settings);
+	open_setup(&watch, options, path, sizeof path);
+	watch.screen = screen_new(watch.session.model, &watch.session.alerts, &watch.live);
 	watch.overlay = watch.screen ? overlay_new(watch.screen, &watch.session.model_options) : NULL;
 	enum status status = STATUS_OK;
-	if (watch.screen)
+	if (watch.screen) {
+		screen_set_setup(watch.screen, &watch.setup);
 		open_log(&watch);
+	}
 	if (!watch.overlay || watch.signal_fd < 0)
 		status =
 			reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "cannot set up the screen: out of memory");

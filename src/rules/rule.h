@@ -77,6 +77,9 @@ struct rule {
 	const char *name, *file;
 	size_t line;
 	bool is_off;
+	bool has_level; /* the settings changed is_off and severity; these are the rule's own: */
+	bool own_off;
+	enum severity own_severity;
 	enum alert_action action;
 	enum rule_scope of;
 	enum severity severity;

@@ -47,6 +47,8 @@ struct options {
 	const char *config; /* --config, or NULL */
 	double period_s;    /* -d; 0 = as configured */
 	int color;          /* enum color_choice; −1 = as configured */
+	int marks;          /* enum marks_choice; −1 = as configured */
+	const char *theme;  /* NULL = as configured */
 	bool ascii;
 	bool no_nvml, counters; /* --no-nvml, --counters */
 	bool all;               /* --all */

@@ -19,6 +19,7 @@
 #include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
 #include "src/rules/alerts_list.h"
+#include "src/rules/rule_levels.h"
 #include "src/session/children/hooks.h"
 #include "src/session/damage.h"
 #include "src/session/runs/runs.h"
@@ -125,6 +126,7 @@ static void read_rules(struct session *session)
 		return;
 	if (rule_book_path(folder, sizeof folder) == STATUS_OK)
 		rule_book_load_folder(session->rules, folder);
+	rule_book_set_levels(session->rules, &session->settings.levels);
 	session->settings.rules = session->rules;
 	const struct reason *faults;
 	size_t count = rule_book_faults(session->rules, &faults);

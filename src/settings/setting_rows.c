@@ -11,6 +11,9 @@
 
 const struct setting_row setting_rows[SETTING_ROWS] = {
 	{ "screen", "color", SETTING_COLOR, offsetof(struct settings, color), COLOR_AUTO, COLOR_NEVER },
+	{ "screen", "marks", SETTING_MARKS, offsetof(struct settings, marks), MARKS_AUTO, MARKS_ASCII },
+	{ "screen", "theme", SETTING_NAME, offsetof(struct settings, theme), 0, 0 },
+	{ "screen", "panels", SETTING_WORDS, offsetof(struct settings, panels), 0, 0 },
 	SETTINGS(SETTING_ROW){ "counters", "events", SETTING_COMMAND, offsetof(struct settings, counter_events), 0, 0 },
 	{ "hooks", "on_info", SETTING_COMMAND, offsetof(struct settings, on_info), 0, 0 },
 	{ "hooks", "on_warning", SETTING_COMMAND, offsetof(struct settings, on_warning), 0, 0 },
@@ -43,11 +46,15 @@ static bool read_flag(const char *text, double *value)
 	return read_choice(text, words, 2, value);
 }
 
-static bool read_color(const char *text, double *value)
-{
-	static const char *const words[] = { [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never" };
-	return read_choice(text, words, 3, value);
-}
+const char *const setting_color_words[] = { [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never" };
+
+static bool read_color(const char *text, double *value) { return read_choice(text, setting_color_words, 3, value); }
+
+const char *const setting_marks_words[] = {
+	[MARKS_AUTO] = "auto", [MARKS_BRAILLE] = "braille", [MARKS_BLOCKS] = "blocks", [MARKS_ASCII] = "ascii"
+};
+
+static bool read_marks(const char *text, double *value) { return read_choice(text, setting_marks_words, 4, value); }
 
 static const struct {
 	bool (*read)(const char *text, double *value);
@@ -58,6 +65,10 @@ static const struct {
 	[SETTING_INTEGER] = { config_whole_number, "a whole number", true },
 	[SETTING_FLAG] = { read_flag, "true or false", false },
 	[SETTING_COLOR] = { read_color, "auto, always or never", false },
+	[SETTING_MARKS] = { read_marks, "auto, braille, blocks or ascii", false },
+	[SETTING_NAME] = { NULL, "a name", false },
+	[SETTING_WORDS] = { NULL, "some of [steps, where, memory, epochs, processes, warnings, gpu, machine], each once",
+		false },
 	[SETTING_COMMAND] = { NULL, "a program and its arguments, such as [notify-send, --, \"{message}\"]", false },
 };
 
@@ -69,6 +80,9 @@ static void store(const struct setting_row *row, double value, struct settings *
 	case SETTING_INTEGER: *(int64_t *)member = (int64_t)value; break;
 	case SETTING_FLAG: *(bool *)member = value > 0; break;
 	case SETTING_COLOR: *(enum color_choice *)member = (enum color_choice)value; break;
+	case SETTING_MARKS: *(enum marks_choice *)member = (enum marks_choice)value; break;
+	case SETTING_NAME:
+	case SETTING_WORDS:
 	case SETTING_COMMAND: break;
 	}
 }
@@ -76,6 +90,12 @@ static void store(const struct setting_row *row, double value, struct settings *
 enum setting_fault setting_take(const struct setting_row *row, const char *text, struct settings *settings)
 {
 	double value;
+	if (row->kind == SETTING_NAME) {
+		if (!text[0] || strlen(text) >= SETTING_NAME_SIZE)
+			return SETTING_OUT_OF_RANGE;
+		strcpy((char *)settings + row->offset, text);
+		return SETTING_TAKEN;
+	}
 	if (!kinds[row->kind].read(text, &value))
 		return SETTING_WRONG_TYPE;
 	if (!(value >= row->min && value <= row->max))
@@ -90,6 +110,47 @@ void setting_take_command(
 	*(struct setting_command *)(void *)((char *)settings + row->offset) = *command;
 }
 
+#define PANEL_WORD(name) #name,
+const char *const setting_panel_words[] = { SETTING_PANELS(PANEL_WORD) };
+#undef PANEL_WORD
+
+bool setting_take_panels(const struct setting_command *words, struct settings *settings)
+{
+	struct setting_panels panels = { 0 };
+	const char *word = words->text;
+	bool is_taken[SETTING_PANEL_COUNT] = { false };
+	for (unsigned i = 0; i < words->count; i++, word += strlen(word) + 1) {
+		double value;
+		if (!read_choice(word, setting_panel_words, SETTING_PANEL_COUNT, &value) || is_taken[(int)value])
+			return false;
+		is_taken[(int)value] = true;
+		panels.list[panels.count++] = (enum setting_panel)value;
+	}
+	settings->panels = panels;
+	return true;
+}
+
+const char *const setting_level_words[] = {
+	[LEVEL_OFF] = "off", [LEVEL_INFO] = "info", [LEVEL_WARNING] = "warning", [LEVEL_CRITICAL] = "critical"
+};
+
+bool setting_take_level(const char *rule, const char *level, struct settings *settings)
+{
+	struct setting_levels *levels = &settings->levels;
+	double value;
+	unsigned at = 0;
+	if (!read_choice(level, setting_level_words, LEVEL_COUNT, &value) || strlen(rule) >= SETTING_NAME_SIZE)
+		return false;
+	while (at < levels->count && strcmp(levels->list[at].rule, rule) != 0)
+		at++;
+	if (at == SETTING_LEVELS_MAX)
+		return false;
+	levels->count += at == levels->count;
+	strcpy(levels->list[at].rule, rule);
+	levels->list[at].level = (enum setting_level)value;
+	return true;
+}
+
 void setting_wanted(const struct setting_row *row, struct buffer *out)
 {
 	buffer_puts(out, kinds[row->kind].wanted);
@@ -102,6 +163,10 @@ void setting_wanted(const struct setting_row *row, struct buffer *out)
 /* The next candidate's name: each key of the section, or each section once. */
 static const char *next_name(const void *section, size_t *at)
 {
+	if (!section && *at == SETTING_ROWS) {
+		(*at)++;
+		return SETTING_LEVELS;
+	}
 	while (*at < SETTING_ROWS) {
 		const struct setting_row *row = &setting_rows[(*at)++];
 		if (section && strcmp(row->section, section) == 0)

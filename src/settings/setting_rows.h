@@ -7,7 +7,16 @@
 #include "src/base/buffer.h"
 #include "src/settings/settings.h"
 
-enum setting_kind { SETTING_NUMBER, SETTING_INTEGER, SETTING_FLAG, SETTING_COLOR, SETTING_COMMAND };
+enum setting_kind {
+	SETTING_NUMBER,
+	SETTING_INTEGER,
+	SETTING_FLAG,
+	SETTING_COLOR,
+	SETTING_MARKS,
+	SETTING_NAME,
+	SETTING_COMMAND,
+	SETTING_WORDS,
+};
 
 struct setting_row {
 	const char *section, *key;
@@ -17,8 +26,12 @@ struct setting_row {
 };
 
 #define SETTING_ONE(section, key, member, kind, value, min, max) +1
-enum { SETTING_ROWS = 1 SETTINGS(SETTING_ONE) + SETTING_COMMANDS };
+/* color, marks, theme, panels, those of the list, and the commands */
+enum { SETTING_ROWS = 4 SETTINGS(SETTING_ONE) + SETTING_COMMANDS };
 #undef SETTING_ONE
+
+/* The section whose keys are the names of rules. */
+#define SETTING_LEVELS "levels"
 
 extern const struct setting_row setting_rows[SETTING_ROWS]; /* the rows of a section are adjacent */
 
@@ -30,6 +43,10 @@ enum setting_fault { SETTING_TAKEN, SETTING_WRONG_TYPE, SETTING_OUT_OF_RANGE };
 enum setting_fault setting_take(const struct setting_row *row, const char *text, struct settings *settings);
 void setting_take_command(
 	const struct setting_row *row, const struct setting_command *command, struct settings *settings);
+/* The panels in this order; false: a word names none, or one that is already there. */
+bool setting_take_panels(const struct setting_command *words, struct settings *settings);
+/* Sets or replaces the level of a rule; false: no such level, or the list is full. */
+bool setting_take_level(const char *rule, const char *level, struct settings *settings);
 /* "a number from 1 to 1000", "true or false", … */
 void setting_wanted(const struct setting_row *row, struct buffer *out);
 

@@ -9,7 +9,9 @@
 
 void settings_default(struct settings *settings)
 {
-	*settings = (struct settings){ .color = COLOR_AUTO };
+	*settings = (struct settings){ .color = COLOR_AUTO, .theme = "default" };
+	for (; settings->panels.count < SETTING_PANEL_COUNT; settings->panels.count++)
+		settings->panels.list[settings->panels.count] = (enum setting_panel)settings->panels.count;
 #define SETTING_DEFAULT(section, key, member, kind, value, min, max) settings->member = value;
 	SETTINGS(SETTING_DEFAULT)
 #undef SETTING_DEFAULT
@@ -34,6 +36,19 @@ enum status settings_path(char *path, unsigned size)
 		return STATUS_OK;
 	}
 	return STATUS_NOT_FOUND;
+}
+
+enum status settings_path_beside(const char *name, char *path, unsigned size)
+{
+	enum status status = settings_path(path, size);
+	char *slash = status == STATUS_OK ? strrchr(path, '/') : NULL;
+	if (!slash)
+		return status;
+	size_t room = size - (size_t)(slash + 1 - path);
+	if (strlen(name) >= room)
+		return STATUS_INVALID;
+	snprintf(slash + 1, room, "%s", name);
+	return STATUS_OK;
 }
 
 enum status settings_load(struct settings *settings, const char *path, struct reason *why_not)

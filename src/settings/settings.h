@@ -9,6 +9,8 @@
 #include "src/base/status.h"
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+/* What plots are drawn with; auto: what the terminal and the locale can show. */
+enum marks_choice { MARKS_AUTO, MARKS_BRAILLE, MARKS_BLOCKS, MARKS_ASCII };
 
 /* This list generates the struct, the defaults and the parser; a test checks that config/pmtop.yaml names them all.
  * X(section, key, member, KIND, default, min, max): NUMBER (double), INTEGER (int64_t), FLAG (bool 0/1). */
@@ -39,10 +41,51 @@ struct setting_command {
 	char text[SETTING_COMMAND_SIZE];
 };
 
+/* The panels of view Overview, as screen: panels: lists them. */
+#define SETTING_PANELS(X) \
+	X(steps) \
+	X(where) \
+	X(memory) \
+	X(epochs) \
+	X(processes) \
+	X(warnings) \
+	X(gpu) \
+	X(machine)
+enum setting_panel {
+#define SETTING_PANEL_ID(name) SETTING_PANEL_##name,
+	SETTING_PANELS(SETTING_PANEL_ID)
+#undef SETTING_PANEL_ID
+		SETTING_PANEL_COUNT
+};
+/* The panels that are shown, from the top down. */
+struct setting_panels {
+	unsigned count;
+	enum setting_panel list[SETTING_PANEL_COUNT];
+};
+
+/* levels: RULE: off, info, warning or critical. */
+enum setting_level { LEVEL_OFF, LEVEL_INFO, LEVEL_WARNING, LEVEL_CRITICAL, LEVEL_COUNT };
+enum { SETTING_LEVELS_MAX = 64, SETTING_NAME_SIZE = 40 };
+struct setting_levels {
+	unsigned count;
+	struct {
+		char rule[SETTING_NAME_SIZE];
+		enum setting_level level;
+	} list[SETTING_LEVELS_MAX];
+};
+
+/* As pmtop.yaml writes them. */
+extern const char *const setting_color_words[], *const setting_marks_words[], *const setting_level_words[],
+																				  *const setting_panel_words[];
+
 struct rule_book;
 
 struct settings {
 	enum color_choice color; /* screen: color: auto|always|never */
+	enum marks_choice marks; /* screen: marks: auto|braille|blocks|ascii */
+	char theme[SETTING_NAME_SIZE];
+	struct setting_panels panels;
+	struct setting_levels levels;
 #define SETTING_MEMBER_NUMBER double
 #define SETTING_MEMBER_INTEGER int64_t
 #define SETTING_MEMBER_FLAG bool
@@ -63,6 +106,8 @@ void settings_default(struct settings *settings);
  * ignored); never the working directory. Fills `path`. STATUS_NOT_FOUND: neither variable is an absolute path;
  * STATUS_INVALID: the path is too long. */
 enum status settings_path(char *path, unsigned size);
+/* A file in the same folder. */
+enum status settings_path_beside(const char *name, char *path, unsigned size);
 /* Reads `path` over *settings. STATUS_NOT_FOUND: there is no such file (no error for the default path). STATUS_INVALID:
  * its text is wrong; why_not has "FILE:LINE: what" ("FILE: what" if it is no regular file, or over 1 MiB) and the
  * remedy. *settings is unchanged unless STATUS_OK is returned. Never blocks. */

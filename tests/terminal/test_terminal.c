@@ -16,6 +16,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/vt.h"
 #include "ui/terminal/terminal.h"
+#include "ui/themes/theme_book.h"
 
 /* A small program that draws: a counter, its size and the last key; some keys are commands. */
 
@@ -375,6 +376,88 @@ START_TEST(another_locale_is_drawn_in_ascii)
 }
 END_TEST
 
+struct palette_case {
+	const char *type, *said, *bytes; /* TERM, COLORTERM, and what a warning of the default theme begins with */
+};
+
+static const struct palette_case palette_cases[] = {
+	{ "TERM=xterm-256color", "COLORTERM", "\033[38;5;221m" },
+	{ "TERM=xterm-256color", "COLORTERM=truecolor", "\033[38;2;255;215;95m" },
+	{ "TERM=xterm-256color", "COLORTERM=24bit", "\033[38;2;255;215;95m" },
+	{ "TERM=xterm-256color", "COLORTERM=", "\033[38;5;221m" },
+	{ "TERM=made-direct", "COLORTERM", "\033[38:2::255:215:95m" },
+	{ "TERM=tmux-256color", "COLORTERM=truecolor", "\033[38;2;255;215;95m" },
+	{ "TERM=screen-256color", "COLORTERM=truecolor", "\033[38;5;221m" },
+	{ "TERM=made-16", "COLORTERM", "\033[93m" },
+	{ "TERM=xterm", "COLORTERM", "\033[1m\033[33m" },
+	{ "TERM=linux", "COLORTERM=truecolor", "\033[1m\033[33m" },
+	{ "TERM=vt100", "COLORTERM=truecolor", "\033[1m" },
+};
+
+/* Entries as those of xterm-direct and xterm-16color, which not every system has. */
+static void make_entries(const char *folder)
+{
+	char command[512];
+	snprintf(command, sizeof command,
+		"printf '%%s\\n' 'made-direct|a terminal with 24-bit colours,' '\tRGB, colors#0x1000000, pairs#0x7FFF,' "
+		"'\tsetaf=\\E[%%?%%p1%%{8}%%<%%t3%%p1%%d%%e38\\:2\\:\\:%%p1%%{65536}%%/"
+		"%%d\\:%%p1%%{256}%%/%%{255}%%&%%d"
+		"\\:%%p1%%{255}%%&%%d%%;m,' '\tsetab=\\E[48m, use=xterm-256color,' 'made-16|a terminal with 16 colours,' "
+		"'\tcolors#16, use=xterm-256color,' > %s/entries && tic -x -o %s %s/entries",
+		folder, folder, folder);
+	ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(colours_are_those_that_the_terminal_has)
+{
+	const struct palette_case *row = &palette_cases[_i];
+	char folder[] = "/tmp/pmtop-terminfo-XXXXXX", variable[64];
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(variable, sizeof variable, "TERMINFO=%s", folder);
+	make_entries(folder);
+	const char *const environment[] = { row->type, row->said, variable, "LC_ALL=C.UTF-8", "NO_COLOR", NULL };
+	struct vt *vt = start_with(40, 8, (struct terminal_options){ 0 }, environment);
+	ck_assert(vt_wait_text(vt, "wide", 5000));
+	ck_assert_msg(vt_saw(vt, row->bytes), "%s, %s: no %s", row->type, row->said, row->bytes + 1);
+	/* never a palette of our own */
+	ck_assert(!vt_saw(vt, "\033]4;") && !vt_saw(vt, "\033]P"));
+	ck_assert_int_eq(shared->charset, strcmp(row->type, "TERM=linux") == 0 ? CHARSET_BLOCK : CHARSET_BRAILLE);
+	vt_free(vt);
+	snprintf(variable, sizeof variable, "rm -r %s", folder);
+	ck_assert_int_eq(system(variable), 0);
+}
+END_TEST
+
+START_TEST(a_theme_with_a_ground_paints_every_cell)
+{
+	struct theme theme;
+	struct reason why;
+	ck_assert_int_eq(theme_load("high-contrast", &theme, &why), STATUS_OK);
+	struct vt *vt = start_with(40, 8, (struct terminal_options){ .theme = &theme }, baseline);
+	ck_assert(vt_wait_text(vt, "wide", 5000));
+	for (int y = 0; y < 7; y++)
+		for (int x = 0; y != 2 && x < 40;
+			 x++) /* row 2 has wide characters, whose second cell has no colour in libvterm */
+			ck_assert_msg(vt_cell(vt, x, y).background == 16, "%d,%d: %d", x, y, vt_cell(vt, x, y).background);
+	vt_free(vt);
+}
+END_TEST
+
+static const struct {
+	enum marks_choice marks;
+	enum charset charset;
+} marks_cases[] = { { MARKS_BRAILLE, CHARSET_BRAILLE }, { MARKS_BLOCKS, CHARSET_BLOCK },
+	{ MARKS_ASCII, CHARSET_ASCII } };
+
+START_TEST(marks_are_those_asked_for)
+{
+	struct vt *vt = start_with(40, 8, (struct terminal_options){ .marks = marks_cases[_i].marks }, baseline);
+	ck_assert(vt_wait_text(vt, "wide", 5000));
+	ck_assert_int_eq(shared->charset, marks_cases[_i].charset);
+	vt_free(vt);
+}
+END_TEST
+
 START_TEST(ascii_can_be_asked_for)
 {
 	struct vt *vt = start_with(20, 5, (struct terminal_options){ .ascii = true }, baseline);
@@ -723,6 +806,9 @@ int main(void)
 	tcase_add_test(test, the_last_size_wins_after_a_storm);
 	tcase_add_loop_test(test, terminals_of_every_kind_show_the_same, 0, sizeof terminals / sizeof terminals[0]);
 	tcase_add_test(test, another_locale_is_drawn_in_ascii);
+	tcase_add_loop_test(test, colours_are_those_that_the_terminal_has, 0, sizeof palette_cases / sizeof *palette_cases);
+	tcase_add_test(test, a_theme_with_a_ground_paints_every_cell);
+	tcase_add_loop_test(test, marks_are_those_asked_for, 0, 3);
 	tcase_add_test(test, ascii_can_be_asked_for);
 	tcase_add_loop_test(test, colour_follows_the_option_then_the_environment, 0, sizeof colors / sizeof colors[0]);
 	tcase_add_test(test, quitting_gives_the_terminal_back);

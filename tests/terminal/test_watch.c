@@ -83,6 +83,35 @@ START_TEST(every_view_opens_by_its_digit_and_help_lists_the_keys)
 }
 END_TEST
 
+/* The terminal's escape sequence of F2; what is chosen is seen at once, and read by the next pmtop. */
+START_TEST(set_up_is_seen_at_once_and_stays)
+{
+	char path[128];
+	TRAIN("--name", "setup", ENDLESS, "--workers", "2");
+	struct vt *vt = watch(120, 40);
+	ASSERT_SHOWS(vt, "optimizer");
+	ck_assert_int_ne(vt_cell(vt, 1, 0).foreground, -1);
+	vt_press(vt, "\033OQ");
+	ASSERT_SHOWS(vt, "Display");
+	vt_press(vt, "\rj ");
+	ASSERT_SHOWS(vt, "no colours, only");
+	ck_assert_int_eq(vt_cell(vt, 1, 0).foreground, -1);
+	vt_press(vt, "k ");
+	ASSERT_SHOWS(vt, " 5 Hz");
+	vt_press(vt, "\033");
+	ASSERT_SHOWS(vt, "saved: ");
+	ck_assert_int_eq(quit(vt), 0);
+	vt_free(vt);
+	vt = watch(120, 40);
+	ASSERT_SHOWS(vt, "optimizer");
+	ck_assert_int_eq(vt_cell(vt, 1, 0).foreground, -1);
+	quit(vt);
+	vt_free(vt);
+	snprintf(path, sizeof path, "%s/.config/pmtop/pmtop.yaml", watching_home);
+	ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
 START_TEST(a_paused_screen_does_not_change_and_catches_up)
 {
 	TRAIN("--name", "pause", ENDLESS);
@@ -375,6 +404,7 @@ int main(void)
 	tcase_add_test(tests, live_run_shows_progress_phases_and_memory);
 	tcase_add_test(tests, attached_before_the_first_batch_waits_and_then_shows_it);
 	tcase_add_test(tests, a_person_walks_from_flag_to_flag_and_sees_why);
+	tcase_add_test(tests, set_up_is_seen_at_once_and_stays);
 	tcase_add_test(tests, every_view_opens_by_its_digit_and_help_lists_the_keys);
 	tcase_add_test(tests, a_paused_screen_does_not_change_and_catches_up);
 	tcase_add_test(tests, killed_target_leaves_its_last_picture);

@@ -11,6 +11,14 @@
 #include "ui/core/theme.h"
 #include "ui/terminal/term_svg.h"
 #include "ui/terminal/term_text.h"
+#include "ui/themes/theme_book.h"
+
+static struct theme theme_of(const char *name)
+{
+	static struct theme_book book;
+	theme_book_init(&book);
+	return book.list[theme_book_find(&book, name)];
+}
 
 START_TEST(a_percentage_never_loses_its_sign)
 {
@@ -243,7 +251,8 @@ START_TEST(svg_draws_shapes_as_shapes_and_escapes_text)
 	canvas_put(&canvas, 1, 2, 0x28ff, ROLE_PLOT);
 	canvas_put(&canvas, 3, 2, 0x2592, ROLE_PHASE_1);
 	canvas_fill(&canvas, (struct rect){ 0, 3, 20, 1 }, 0x2500, ROLE_BORDER);
-	canvas_as_svg(&canvas, &out);
+	struct theme theme = theme_of("default");
+	canvas_as_svg(&canvas, &theme, &out);
 	ck_assert_ptr_nonnull(strstr(out.data, ">&lt;a&gt; &amp; \"b\"</text>"));
 	ck_assert_ptr_nonnull(strstr(out.data, "x=\"176\" y=\"24\" textLength=\"48\" fill=\"#d0d0d0\">far</text>"));
 	ck_assert_uint_eq(count_of(out.data, "<text"), 2);
@@ -268,7 +277,8 @@ START_TEST(svg_of_a_full_screen_stays_small)
 			random = random * 1664525 + 1013904223;
 			canvas_put(&canvas, x, y, 0x2800 + (random >> 24), (enum role)(x / 8 % ROLE_COUNT));
 		}
-	canvas_as_svg(&canvas, &out);
+	struct theme theme = theme_of("default");
+	canvas_as_svg(&canvas, &theme, &out);
 	ck_assert(!out.failed);
 	ck_assert_uint_lt(out.length, 200000);
 	buffer_release(&out);
@@ -278,30 +288,32 @@ END_TEST
 
 START_TEST(warning_colours_are_for_warnings_only)
 {
+	struct theme theme = theme_of("default");
 	static const enum palette palettes[] = { PALETTE_8, PALETTE_16, PALETTE_256 };
 	for (size_t i = 0; i < 3; i++)
 		for (int role = 0; role < ROLE_COUNT; role++) {
 			if (role == ROLE_WARNING || role == ROLE_CRITICAL || role == ROLE_FLAG)
 				continue;
-			struct style style = theme_style(palettes[i], (enum role)role, false);
+			struct style style = theme_style(&theme, palettes[i], (enum role)role, false);
 			static const enum role loud[] = { ROLE_WARNING, ROLE_CRITICAL, ROLE_FLAG };
 			for (size_t k = 0; k < 3; k++)
-				ck_assert_int_ne(style.foreground, theme_style(palettes[i], loud[k], false).foreground);
+				ck_assert_int_ne(style.foreground, theme_style(&theme, palettes[i], loud[k], false).foreground);
 		}
 }
 END_TEST
 
 START_TEST(monochrome_distinguishes_warnings_from_the_selection)
 {
+	struct theme theme = theme_of("mono");
 	for (int role = 0; role < ROLE_COUNT; role++) {
-		struct style plain = theme_style(PALETTE_MONO, (enum role)role, false),
-					 selected = theme_style(PALETTE_MONO, (enum role)role, true);
+		struct style plain = theme_style(&theme, PALETTE_MONO, (enum role)role, false),
+					 selected = theme_style(&theme, PALETTE_MONO, (enum role)role, true);
 		ck_assert_int_eq(plain.foreground, COLOR_NONE);
 		ck_assert_int_eq(plain.background, COLOR_NONE);
 		ck_assert(memcmp(&plain, &selected, sizeof plain) != 0);
 	}
-	ck_assert(theme_style(PALETTE_MONO, ROLE_WARNING, false).is_bold);
-	ck_assert(theme_style(PALETTE_MONO, ROLE_CRITICAL, false).is_reversed);
+	ck_assert(theme_style(&theme, PALETTE_MONO, ROLE_WARNING, false).is_bold);
+	ck_assert(theme_style(&theme, PALETTE_MONO, ROLE_CRITICAL, false).is_reversed);
 }
 END_TEST
 

@@ -19,6 +19,7 @@ enum key {
 	KEY_TO_END,
 	KEY_BACK_TAB,
 	KEY_FUNCTION_1,
+	KEY_FUNCTION_2,
 	KEY_CLICK, /* with x, y */
 	KEY_WHEEL_UP,
 	KEY_WHEEL_DOWN,

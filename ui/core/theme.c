@@ -2,79 +2,79 @@
 
 #include <stddef.h>
 
-enum { BOLD = 1, DIM = 2, UNDERLINE = 4, REVERSE = 8 };
-
-struct role_style {
-	int16_t rich, rich_ground;   /* of 256 colours */
-	int16_t plain, plain_ground; /* of 16; with 8, a bright one is its dark one in bold */
-	uint8_t marks;               /* with colours */
-	uint8_t mono;                /* without */
-};
-enum { NONE = COLOR_NONE };
-
-static const struct role_style role_styles[ROLE_COUNT] = {
-	[ROLE_NORMAL] = { NONE, NONE, NONE, NONE, 0, 0 },
-	[ROLE_DIM] = { 244, NONE, 8, NONE, 0, DIM },
-	[ROLE_STRONG] = { 255, NONE, 15, NONE, BOLD, BOLD },
-	[ROLE_TITLE] = { 252, NONE, 15, NONE, BOLD, BOLD },
-	[ROLE_ACCENT] = { 80, NONE, 14, NONE, 0, BOLD },
-	[ROLE_BORDER] = { 239, NONE, 8, NONE, 0, DIM },
-	[ROLE_KEY] = { 80, NONE, 14, NONE, 0, BOLD },
-	[ROLE_GOOD] = { 72, NONE, 2, NONE, 0, 0 },
-	[ROLE_INFO] = { 110, NONE, 6, NONE, 0, 0 },
-	[ROLE_WARNING] = { 221, NONE, 11, NONE, 0, BOLD },
-	[ROLE_CRITICAL] = { 203, NONE, 9, NONE, BOLD, BOLD | REVERSE },
-	[ROLE_FLAG] = { 209, NONE, 9, NONE, 0, BOLD },
-	[ROLE_PLOT] = { 80, NONE, 6, NONE, 0, 0 },
-	[ROLE_EARLIER] = { 109, NONE, 4, NONE, 0, DIM },
-	[ROLE_MEDIAN] = { 246, NONE, 7, NONE, 0, DIM },
-	[ROLE_BAND] = { 238, NONE, 8, NONE, 0, DIM },
-	[ROLE_MEMORY] = { 140, NONE, 5, NONE, 0, 0 },
-	[ROLE_HEADER] = { 252, 235, 15, NONE, 0, BOLD },
-	[ROLE_TAB] = { 247, NONE, 7, NONE, 0, 0 },
-	[ROLE_TAB_ACTIVE] = { 16, 80, 0, 6, BOLD, BOLD | REVERSE },
-	[ROLE_SELECTED] = { 255, 24, 15, 4, 0, REVERSE },
-	[ROLE_PHASE_0] = { 172, NONE, 13, NONE, 0, 0 },
-	[ROLE_PHASE_1] = { 74, NONE, 14, NONE, 0, 0 },
-	[ROLE_PHASE_2] = { 36, NONE, 2, NONE, 0, 0 },
-	[ROLE_PHASE_3] = { 175, NONE, 5, NONE, 0, 0 },
-	[ROLE_PHASE_4] = { 68, NONE, 12, NONE, 0, 0 },
-	[ROLE_PHASE_5] = { 144, NONE, 10, NONE, 0, 0 },
-	[ROLE_PHASE_6] = { 103, NONE, 4, NONE, 0, 0 },
-	[ROLE_PHASE_7] = { 245, NONE, 8, NONE, 0, DIM },
-};
+/* Steps of each part of a colour in the cube of the 256-colour palette. */
+static const uint32_t levels[6] = { 0x00, 0x5f, 0x87, 0xaf, 0xd7, 0xff };
 
 static struct style with_marks(struct style style, unsigned marks)
 {
-	style.is_bold = marks & BOLD;
-	style.is_dim = marks & DIM;
-	style.is_underlined = marks & UNDERLINE;
-	style.is_reversed = marks & REVERSE;
+	style.is_bold = marks & MARK_BOLD;
+	style.is_dim = marks & MARK_DIM;
+	style.is_underlined = marks & MARK_UNDERLINE;
+	style.is_reversed = marks & MARK_REVERSE;
 	return style;
 }
 
-struct style theme_style(enum palette palette, enum role role, bool reverse)
+static int color_in(enum palette palette, int32_t rich, int16_t plain)
 {
-	const struct role_style *found = &role_styles[role < ROLE_COUNT ? role : ROLE_NORMAL];
+	if (palette < PALETTE_256)
+		return plain;
+	if (rich == COLOR_NONE || palette == PALETTE_DIRECT)
+		return rich;
+	return theme_nearest((uint32_t)rich);
+}
+
+/* With 8 colours, a bright one is its dark one in bold; as a ground it is the dark one. */
+static struct style in_8_colors(struct style style)
+{
+	if (style.background >= 8)
+		style.background -= 8;
+	if (style.foreground == 8) {
+		style.foreground = COLOR_NONE; /* bold black is invisible on many terminals */
+		style.is_dim = true;
+	} else if (style.foreground > 8) {
+		style.foreground -= 8;
+		style.is_bold = true;
+	}
+	return style;
+}
+
+struct style theme_style(const struct theme *theme, enum palette palette, enum role role, bool reverse)
+{
+	const struct theme_role *found = &theme->roles[role < ROLE_COUNT ? role : ROLE_NORMAL],
+							*normal = &theme->roles[ROLE_NORMAL];
 	struct style style = { COLOR_NONE, COLOR_NONE, false, false, false, false };
-	if (palette == PALETTE_MONO) {
+	if (palette == PALETTE_MONO || theme->is_mono) {
 		style = with_marks(style, found->mono);
 		style.is_underlined = style.is_reversed && reverse;
 		style.is_reversed = style.is_reversed || reverse;
 		return style;
 	}
-	style.foreground = palette == PALETTE_256 ? found->rich : found->plain;
-	style.background = palette == PALETTE_256 ? found->rich_ground : found->plain_ground;
+	style.foreground = color_in(palette, found->rich, found->plain);
+	style.background = color_in(palette, found->rich_ground, found->plain_ground);
+	if (style.background == COLOR_NONE)
+		style.background = color_in(palette, normal->rich_ground, normal->plain_ground);
 	style = with_marks(style, found->marks);
 	style.is_reversed = style.is_reversed != reverse;
-	if (palette == PALETTE_8 && style.foreground == 8) {
-		style.foreground = COLOR_NONE; /* bold black is invisible on many terminals */
-		style.is_dim = true;
-	} else if (palette == PALETTE_8 && style.foreground > 8) {
-		style.foreground -= 8;
-		style.is_bold = true;
-	}
-	return style;
+	return palette == PALETTE_8 ? in_8_colors(style) : style;
+}
+
+static uint32_t squared(int32_t a, int32_t b) { return (uint32_t)((a - b) * (a - b)); }
+
+static uint32_t distance(uint32_t a, uint32_t b)
+{
+	uint32_t sum = 0;
+	for (int shift = 0; shift <= 16; shift += 8)
+		sum += squared((int32_t)(a >> shift & 0xff), (int32_t)(b >> shift & 0xff));
+	return sum;
+}
+
+int theme_nearest(uint32_t rgb)
+{
+	int nearest = 16;
+	for (int color = 17; color < 256; color++)
+		if (distance(theme_rgb(color), rgb) < distance(theme_rgb(nearest), rgb))
+			nearest = color;
+	return nearest;
 }
 
 uint32_t theme_rgb(int color)
@@ -97,7 +97,6 @@ uint32_t theme_rgb(int color)
 		0x00ffff,
 		0xffffff,
 	};
-	static const uint32_t levels[6] = { 0x00, 0x5f, 0x87, 0xaf, 0xd7, 0xff };
 	if (color < 16)
 		return ansi[color & 15];
 	if (color >= 232)

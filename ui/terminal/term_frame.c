@@ -95,6 +95,8 @@ static bool restart(struct frame *frame, struct pen *pen, const struct canvas *c
 	if (!canvas_resize(&frame->shown, canvas->width, canvas->height))
 		return false;
 	pen_text(pen, frame->controls->clear);
+	if (frame->controls->paints_ground)
+		memset(frame->shown.cells, 0xff, (size_t)canvas->width * (size_t)canvas->height * sizeof *canvas->cells);
 	frame->is_known = true;
 	return true;
 }

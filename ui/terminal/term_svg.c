@@ -290,17 +290,21 @@ static void add_text(const struct layer *layer)
 		}
 }
 
-static void add_layer(const struct canvas *canvas, struct buffer *out, int role, int reverse)
+static uint32_t ground_of(struct style style)
 {
-	struct style style = theme_style(PALETTE_256, (enum role)role, reverse);
-	uint32_t ink = style.foreground == COLOR_NONE ? INK : theme_rgb(style.foreground);
-	uint32_t ground = style.background == COLOR_NONE ? GROUND : theme_rgb(style.background);
+	return style.background == COLOR_NONE ? GROUND : (uint32_t)style.background;
+}
+
+static void add_layer(const struct canvas *canvas, const struct theme *theme, struct buffer *out, int role, int reverse)
+{
+	struct style style = theme_style(theme, PALETTE_DIRECT, (enum role)role, reverse);
+	uint32_t ink = style.foreground == COLOR_NONE ? INK : (uint32_t)style.foreground, ground = ground_of(style);
 	struct layer layer = { canvas, out, role, reverse, style.is_reversed ? ground : ink,
 		style.is_reversed ? ink : ground, style.is_bold };
 	static const char *const shades[] = { "fill-opacity=\".3\"", "fill-opacity=\".5\"", "fill-opacity=\".75\"" };
 	if (!is_used(&layer))
 		return;
-	if (layer.ground != GROUND)
+	if (layer.ground != ground_of(theme_style(theme, PALETTE_DIRECT, ROLE_NORMAL, false)))
 		add_ground(&layer);
 	add_shape(&layer, SHAPE_FILL, 0, "");
 	for (uint32_t i = 0; i < 3; i++)
@@ -310,7 +314,7 @@ static void add_layer(const struct canvas *canvas, struct buffer *out, int role,
 	add_text(&layer);
 }
 
-void canvas_as_svg(const struct canvas *canvas, struct buffer *out)
+void canvas_as_svg(const struct canvas *canvas, const struct theme *theme, struct buffer *out)
 {
 	int width = canvas->width * CELL_WIDTH, height = canvas->height * CELL_HEIGHT;
 	buffer_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n",
@@ -318,9 +322,10 @@ void canvas_as_svg(const struct canvas *canvas, struct buffer *out)
 	buffer_puts(out,
 		"<g font-family=\"DejaVu Sans Mono,Menlo,Consolas,monospace\" font-size=\"26.6\" "
 		"shape-rendering=\"crispEdges\">\n");
-	buffer_printf(out, "<rect width=\"%d\" height=\"%d\" fill=\"#%06x\"/>\n", width, height, GROUND);
+	buffer_printf(out, "<rect width=\"%d\" height=\"%d\" fill=\"#%06x\"/>\n", width, height,
+		(unsigned)ground_of(theme_style(theme, PALETTE_DIRECT, ROLE_NORMAL, false)));
 	for (int role = 0; role < ROLE_COUNT; role++)
 		for (int reverse = 0; reverse < 2; reverse++)
-			add_layer(canvas, out, role, reverse);
+			add_layer(canvas, theme, out, role, reverse);
 	buffer_puts(out, "</g>\n</svg>\n");
 }

@@ -4,9 +4,10 @@
 
 struct buffer;
 struct canvas;
+struct theme;
 
-/* Colours of the 256-colour theme on a dark background. Braille and blocks are drawn as shapes, so they need no
- * font. */
-void canvas_as_svg(const struct canvas *canvas, struct buffer *out);
+/* The theme's 24-bit colours, on a dark background if it has none of its own. Braille and blocks are drawn as shapes,
+ * so they need no font. */
+void canvas_as_svg(const struct canvas *canvas, const struct theme *theme, struct buffer *out);
 
 #endif

@@ -15,6 +15,7 @@
 #include "ui/terminal/term_restore.h"
 #include "ui/terminal/term_tty.h"
 #include "ui/terminal/terminal.h"
+#include "ui/themes/theme_book.h"
 
 /* ncurses queries capabilities and reads keys; term_frame.c writes frames, which takes a tenth of ncurses' time
  * (tests/bench/bench_draw.c). So ncurses writes to /dev/null and never touches the terminal's modes. */
@@ -33,6 +34,7 @@ struct terminal {
 	WINDOW *pad; /* a pad, because reading keys from a window would draw it */
 	enum charset charset;
 	enum palette palette;
+	bool is_said_direct; /* 24-bit colours that terminfo does not describe */
 	int width, height;
 	bool has_new_size, is_pasting;
 	size_t paste_end_bytes; /* how many bytes of the paste's end marker were seen */
@@ -94,7 +96,31 @@ static size_t move_other(char out[MOVE_SIZE], int x, int y)
 	return strlen(out);
 }
 
-static void write_style(char out[CONTROL_SIZE], struct style style)
+/* Terminfo's direct colours take numbers below 8, 16 or 256 as indices: those have green 0, and get green 1. */
+static void append_direct(char *out, bool is_in_terminfo, bool is_ground, int rgb)
+{
+	char text[32];
+	if (is_in_terminfo) {
+		append(out, CONTROL_SIZE,
+			tiparm(capability(is_ground ? "setab" : "setaf"), rgb > 0 && rgb < 256 ? rgb | 256 : rgb));
+		return;
+	}
+	snprintf(
+		text, sizeof text, "\033[%d;2;%d;%d;%dm", is_ground ? 48 : 38, rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff);
+	append(out, CONTROL_SIZE, text);
+}
+
+static void append_color(const struct terminal *terminal, char *out, bool is_ground, int color)
+{
+	if (color == COLOR_NONE)
+		return;
+	if (terminal->palette == PALETTE_DIRECT)
+		append_direct(out, !terminal->is_said_direct, is_ground, color);
+	else
+		append(out, CONTROL_SIZE, tiparm(capability(is_ground ? "setab" : "setaf"), color));
+}
+
+static void write_style(const struct terminal *terminal, char out[CONTROL_SIZE], struct style style)
 {
 	enum { DIM_WITH_COLOR = 16, UNDERLINE_WITH_COLOR = 2, BOLD_WITH_COLOR = 32, REVERSE_WITH_COLOR = 4 };
 	const struct {
@@ -114,48 +140,108 @@ static void write_style(char out[CONTROL_SIZE], struct style style)
 	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
 		if (marks[i].is_wanted && !(refused & marks[i].refused))
 			append(out, CONTROL_SIZE, capability(marks[i].name));
-	if (style.foreground != COLOR_NONE)
-		append(out, CONTROL_SIZE, tiparm(capability("setaf"), style.foreground));
-	if (style.background != COLOR_NONE)
-		append(out, CONTROL_SIZE, tiparm(capability("setab"), style.background));
+	append_color(terminal, out, false, style.foreground);
+	append_color(terminal, out, true, style.background);
 }
 
-static enum palette choose_palette(enum color_choice choice)
+/* Whether terminfo has the extended capability, as a flag, a number or a text. */
+static bool has_extension(const char *name) { return tigetflag(name) > 0 || tigetnum(name) > 0 || capability(name); }
+
+/* COLORTERM is the terminal's own word that it shows 24-bit colours, but GNU screen and the Linux console, which may
+ * inherit it from another terminal, do not. */
+static bool says_direct(void)
+{
+	const char *said = getenv("COLORTERM");
+	bool is_said = said && (strcmp(said, "truecolor") == 0 || strcmp(said, "24bit") == 0);
+	return has_extension("Tc") ||
+		(is_said && strncmp(termname(), "screen", 6) != 0 && strcmp(termname(), "linux") != 0);
+}
+
+static void choose_palette(struct terminal *terminal, enum color_choice choice)
 {
 	const char *no_color = getenv("NO_COLOR");
 	int colors = tigetnum("colors");
+	terminal->palette = PALETTE_MONO;
+	terminal->is_said_direct = false;
 	if (choice == COLOR_NEVER || (choice == COLOR_AUTO && no_color && no_color[0]))
-		return PALETTE_MONO;
+		return;
 	if (!capability("setaf") || !capability("setab") || colors < 8)
-		return PALETTE_MONO;
-	return colors >= 256 ? PALETTE_256 : colors >= 16 ? PALETTE_16 : PALETTE_8;
+		return;
+	terminal->palette = colors >= 256 ? PALETTE_256 : colors >= 16 ? PALETTE_16 : PALETTE_8;
+	if (has_extension("RGB")) {
+		terminal->palette = PALETTE_DIRECT;
+	} else if (says_direct()) {
+		terminal->palette = PALETTE_DIRECT;
+		terminal->is_said_direct = true;
+	}
 }
 
 static enum charset choose_charset(const struct terminal_options *options)
 {
+	static const enum charset charsets[] = {
+		[MARKS_BRAILLE] = CHARSET_BRAILLE, [MARKS_BLOCKS] = CHARSET_BLOCK, [MARKS_ASCII] = CHARSET_ASCII
+	};
 	if (options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
 		return CHARSET_ASCII;
+	if (options->marks != MARKS_AUTO)
+		return charsets[options->marks];
 	/* console fonts have no braille */
 	return strcmp(termname(), "linux") == 0 ? CHARSET_BLOCK : CHARSET_BRAILLE;
 }
 
-static void write_controls(struct terminal *terminal)
+/* Whether a blank in this style differs from one of normal text. */
+static bool has_own_ground(struct style style, struct style normal)
+{
+	return style.background != normal.background || style.is_reversed || style.is_underlined;
+}
+
+static void write_controls(struct terminal *terminal, const struct theme *theme)
 {
 	struct frame_controls *controls = &terminal->controls;
+	struct style normal = theme_style(theme, terminal->palette, ROLE_NORMAL, false);
+	*controls = (struct frame_controls){ .paints_ground = normal.background != COLOR_NONE };
 	append(controls->clear, CONTROL_SIZE, capability("sgr0"));
 	append(controls->clear, CONTROL_SIZE, capability("clear"));
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		for (int reverse = 0; reverse < 2; reverse++) {
-			struct style style = theme_style(terminal->palette, (enum role)role, reverse);
-			bool has_ground = style.background != COLOR_NONE || style.is_reversed || style.is_underlined;
-			write_style(controls->styles[role][reverse], style);
+			struct style style = theme_style(theme, terminal->palette, (enum role)role, reverse);
+			bool has_ground = has_own_ground(style, normal);
+			write_style(terminal, controls->styles[role][reverse], style);
 			if (!has_ground && !style.is_bold && !style.is_dim && style.foreground != COLOR_NONE)
-				append(controls->colors[role][reverse], CONTROL_SIZE, tiparm(capability("setaf"), style.foreground));
+				append_color(terminal, controls->colors[role][reverse], false, style.foreground);
 			controls->is_like_nothing[role][reverse] = !has_ground;
 		}
 	}
 	controls->move = strncmp(capability("cup"), "\033[%i%p1%d;%p2%dH", 16) == 0 ? move_ansi : move_other;
 	controls->last_cell_scrolls = tigetflag("am") > 0 && tigetflag("xenl") <= 0;
+}
+
+static void choose_style(struct terminal *terminal, const struct terminal_options *options)
+{
+	struct theme theme;
+	struct reason none;
+	if (!options->theme)
+		theme_load("default", &theme, &none);
+	terminal->charset = choose_charset(options);
+	choose_palette(terminal, options->color);
+	write_controls(terminal, options->theme ? options->theme : &theme);
+}
+
+void terminal_restyle(struct terminal *terminal, const struct terminal_options *options)
+{
+	choose_style(terminal, options);
+	frame_forget(&terminal->frame);
+}
+
+struct terminal_options terminal_options_of(const struct settings *settings, struct theme *theme)
+{
+	struct reason reported_at_start;
+	theme_load(settings->theme, theme, &reported_at_start);
+	return (struct terminal_options){ .color = settings->color,
+		.marks = settings->marks,
+		.ascii = settings->ascii,
+		.mouse = settings->mouse,
+		.theme = theme };
 }
 
 /* The sequences that enter and leave the screen. */
@@ -292,9 +378,7 @@ enum status terminal_open(const struct terminal_options *options, struct termina
 		return reason_set(
 			why_not, STATUS_UNSUPPORTED, remedy, "the terminal (TERM=%s) cannot place its cursor", type ? type : "");
 	}
-	terminal->charset = choose_charset(options);
-	terminal->palette = choose_palette(options->color);
-	write_controls(terminal);
+	choose_style(terminal, options);
 	set_up_keys(terminal, options->mouse);
 	tty_size(&terminal->tty, &terminal->width, &terminal->height);
 	frame_init(&terminal->frame, &terminal->controls, terminal->tty.fd);
@@ -393,6 +477,7 @@ static int key_of_code(wint_t code)
 		{ KEY_LL, KEY_TO_END },
 		{ KEY_BTAB, KEY_BACK_TAB },
 		{ KEY_F(1), KEY_FUNCTION_1 },
+		{ KEY_F(2), KEY_FUNCTION_2 },
 		{ KEY_BACKSPACE, KEY_ERASE },
 		{ KEY_DC, KEY_ERASE },
 		{ KEY_ENTER, KEY_RETURN },

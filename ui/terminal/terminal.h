@@ -18,12 +18,20 @@
 
 struct terminal;
 
+struct theme;
+
 struct terminal_options {
 	enum color_choice color;
+	enum marks_choice marks;
 	bool ascii, mouse;
+	const struct theme *theme; /* NULL: the default one */
 };
+/* What the settings ask for. *theme: the storage of their theme; the default one if that cannot be read. */
+struct terminal_options terminal_options_of(const struct settings *settings, struct theme *theme);
 /* STATUS_UNSUPPORTED: no terminal, or one without cursor addressing (TERM=dumb); use line output instead. */
 enum status terminal_open(const struct terminal_options *options, struct terminal **out, struct reason *why_not);
+/* Applies other colours, marks and another theme; the next frame draws all. */
+void terminal_restyle(struct terminal *terminal, const struct terminal_options *options);
 void terminal_close(struct terminal *terminal);
 void terminal_size(const struct terminal *terminal, int *width, int *height);
 enum charset terminal_charset(const struct terminal *terminal);

@@ -41,6 +41,7 @@ static const struct entry entries[] = {
 		"P: take a trace of the next 3 steps of a PyTorch program; P again: withdraw the request; T: open the trace, "
 		"in [4] Memory the newest memory snapshot" },
 	{ "s", "choose the loop whose iterations are the steps, if the run publishes none" },
+	{ "F2  S", "set up: refresh, theme, plots, panels, levels of warnings; saved in pmtop.yaml when you leave" },
 	{ "Esc", "go back: end a search, close an explanation, return to the newest batch" },
 	{ "q", "quit; the run continues" },
 	{ NULL, "Batches ([1] Overview and [2] Batches)" },

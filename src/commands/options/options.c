@@ -17,6 +17,7 @@
 #include "src/commands/options/options_rows.h"
 #include "src/commands/options/version.h"
 #include "src/sources/synthetic/synthetic.h"
+#include "ui/themes/theme_book.h"
 
 enum { ROWS_MAX = 80, LONG_ONLY = 256 };
 
@@ -234,6 +235,21 @@ static enum status read_own_settings(struct settings *settings)
 	return status == STATUS_INVALID ? status : STATUS_OK;
 }
 
+/* The default theme is always there, so its name costs no file. */
+static enum exit_code check_theme(const struct settings *settings)
+{
+	struct theme theme;
+	struct settings defaults;
+	struct reason reason = { 0 };
+	settings_default(&defaults);
+	if (strcmp(settings->theme, defaults.theme) == 0)
+		return EXIT_OK;
+	enum status status = theme_load(settings->theme, &theme, &reason);
+	if (status != STATUS_OK)
+		command_fail(status, &reason);
+	return status == STATUS_OK ? EXIT_OK : EXIT_USAGE;
+}
+
 static enum exit_code read_settings(const struct options *options, struct settings *settings)
 {
 	struct reason reason = { 0 };
@@ -254,13 +270,17 @@ static enum exit_code read_settings(const struct options *options, struct settin
 		settings->refresh_s = options->period_s;
 	if (options->color >= 0)
 		settings->color = (enum color_choice)options->color;
+	if (options->marks >= 0)
+		settings->marks = (enum marks_choice)options->marks;
 	if (options->ascii)
 		settings->ascii = true;
+	if (options->theme)
+		snprintf(settings->theme, sizeof settings->theme, "%s", options->theme);
 	if (options->no_nvml)
 		settings->nvml = false;
 	if (options->counters)
 		settings->counters_always = true;
-	return EXIT_OK;
+	return check_theme(settings);
 }
 
 /* The help of one command: "pmtop export --help", "pmtop -b --help", "pmtop -p PID --help" (the screen); else that of
@@ -339,7 +359,7 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 	char letters[2 * ROWS_MAX + 1];
 	bool is_given[ROWS_MAX] = { false }, is_help = false, is_synopses = false;
 	int count = make_tables(longs, letters), option;
-	*options = (struct options){ .color = -1 };
+	*options = (struct options){ .color = -1, .marks = -1 };
 	if (argc > 1 && !strcmp(argv[1], "--help=complete")) {
 		completion_print(argc - 2, argv + 2, stdout);
 		return EXIT_OK;

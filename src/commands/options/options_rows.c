@@ -9,6 +9,8 @@ const struct option_word option_formats[] = { { "text", FORMAT_TEXT }, { "json",
 	{ "svg", FORMAT_SVG }, { 0 } };
 static const struct option_word colors[] = { { "auto", COLOR_AUTO }, { "always", COLOR_ALWAYS },
 	{ "never", COLOR_NEVER }, { 0 } };
+static const struct option_word marks[] = { { "auto", MARKS_AUTO }, { "braille", MARKS_BRAILLE },
+	{ "blocks", MARKS_BLOCKS }, { "ascii", MARKS_ASCII }, { 0 } };
 
 /* In the order of enum profile_sort (src/trace). */
 static const struct option_word trace_sorts[] = { { "self-gpu", 1 }, { "total-gpu", 2 }, { "self-cpu", 3 },
@@ -50,7 +52,10 @@ const struct option_row option_rows[] = {
 		.help = "text, json (or --json), csv; with --once also svg" },
 	OTHER("json", 0, 0, NULL, NULL),
 	{ "color", 0, OPTION_WORD, MEMBER(color), .words = colors, .takes = "auto, always or never", .value = "WHEN",
-		.help = "auto, always or never; --ascii: without Unicode" },
+		.help = "auto, always or never; --theme=NAME, --marks=MARKS" },
+	VALUE(TEXT, "theme", 0, theme, 0, "NAME", NULL),
+	{ "marks", 0, OPTION_WORD, MEMBER(marks), .words = marks, .takes = "auto, braille, blocks or ascii",
+		.value = "MARKS" },
 	FLAG("ascii", 0, ascii, 0, NULL),
 	FLAG("no-nvml", 0, no_nvml, 0, NULL),
 	FLAG("counters", 0, counters, 0, "count cycles and instructions from the start"),

@@ -6,6 +6,7 @@
 #include "src/commands/trace/trace_inset.h"
 #include "src/commands/trace/trace_print.h"
 #include "src/session/signals.h"
+#include "ui/core/theme.h"
 #include "ui/terminal/terminal.h"
 
 struct watch {
@@ -58,7 +59,8 @@ static void watch_until_quit(struct watch *watch)
 enum exit_code trace_watch(const struct options *options, const struct settings *settings, struct trace_ranks *ranks)
 {
 	struct watch watch = { .signal_fd = signals_open() };
-	struct terminal_options terminal = { .color = settings->color, .ascii = settings->ascii, .mouse = settings->mouse };
+	struct theme theme;
+	struct terminal_options terminal = terminal_options_of(settings, &theme);
 	struct reason reason = { "", "" };
 	enum status status = terminal_open(&terminal, &watch.terminal, &reason);
 	if (status == STATUS_OK) {

@@ -9,6 +9,7 @@
 #include "src/base/text.h"
 #include "src/session/runs/runs.h"
 #include "src/session/signals.h"
+#include "ui/core/theme.h"
 #include "ui/terminal/terminal.h"
 #include "ui/widgets/picker.h"
 
@@ -158,7 +159,8 @@ static void choose_until_done(struct choose *choose, struct chosen *chosen)
 enum exit_code choose_run(const struct options *options_given, const struct settings *settings, struct chosen *chosen)
 {
 	struct choose choose = { .signal_fd = signals_open() };
-	struct terminal_options options = { .color = settings->color, .ascii = settings->ascii, .mouse = settings->mouse };
+	struct theme theme;
+	struct terminal_options options = terminal_options_of(settings, &theme);
 	struct reason reason = { 0 };
 	*chosen = (struct chosen){ 0 };
 	enum status status = terminal_open(&options, &choose.terminal, &reason);

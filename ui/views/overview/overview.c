@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "src/model/code/code_advice.h"
-#include "src/rules/alerts_list.h"
 #include "ui/core/layout.h"
+#include "ui/views/overview/overview_panels.h"
 #include "ui/views/overview/panel_gpu.h"
 #include "ui/views/overview/panel_lists.h"
 #include "ui/views/overview/panels.h"
@@ -19,92 +19,7 @@
 
 static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
 
-static int raised_count(const struct scene *scene) { return (int)alerts_raised(scene->alerts); }
-
-/* The machine's line; before it is known, the line that says why there is no GPU. */
-static int machine_rows(const struct scene *scene)
-{
-	return system_is_known(scene->model) || scene->model->gpus.count == 0 ? 1 : 0;
-}
-
-static void draw_machine(struct scene *scene, struct canvas *canvas, struct rect row)
-{
-	if (!system_is_known(scene->model)) {
-		panel_gpu(scene, canvas, row);
-		return;
-	}
-	rect_take_left(&row, 1);
-	panel_system_line(scene, canvas, row);
-}
-
 /* -- with a run -- */
-
-static void draw_pair(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
-{
-	int zoom = scene->state->zoom;
-	if (rect.width < 70) {
-		if (pane_is_due(&scene->panes, PANE_WHERE, rect))
-			panel_where(scene, run, canvas, rect);
-		return;
-	}
-	struct rect left = rect_take_left(&rect, rect.width / 2);
-
-	if (!parts_is_roomy(canvas))
-		rect_take_right(&left, 1);
-	if (pane_is_due(&scene->panes, PANE_WHERE, left))
-		panel_where(scene, run, canvas, left);
-	if (pane_is_due(&scene->panes, PANE_MEMORY, rect))
-		panel_memory(scene, canvas, rect, zoom);
-}
-
-static void draw_narrow(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
-{
-	int frame = parts_panel_rows(canvas), height = rect.height;
-	struct rect machine = rect_take_bottom(&rect, height >= 18 ? machine_rows(scene) : 0);
-	int warnings = height < 12 ? 0 : frame + clamp(raised_count(scene) * (height >= 30 ? 2 : 1), 1, height / 6);
-	struct rect gpu = rect_take_bottom(&rect, panel_gpu_height(scene, canvas, height));
-	struct rect bottom = rect_take_bottom(&rect, warnings);
-	struct rect pair = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + clamp(rect.height * 2 / 5, 3, 12));
-	if (rect.height > 0)
-		panel_steps(scene, run, canvas, rect);
-	if (pair.height > 0)
-		draw_pair(scene, run, canvas, pair);
-	if (bottom.height > 0 && pane_is_due(&scene->panes, PANE_WARNINGS, bottom))
-		panel_warnings(scene, canvas, bottom);
-	if (gpu.height > 0 && pane_is_due(&scene->panes, PANE_GPU, gpu))
-		panel_gpu(scene, canvas, gpu);
-	if (machine.height > 0 && pane_is_due(&scene->panes, PANE_MACHINE, machine))
-		draw_machine(scene, canvas, machine);
-}
-
-/* From 160 columns on: plots over time on the left, breakdowns on the right, warnings below both. */
-static void draw_wide(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
-{
-	const struct process *shown[PROCESS_ROWS_MAX];
-	struct rect machine = rect_take_bottom(&rect, machine_rows(scene)),
-				warnings = rect_take_bottom(&rect, 2 + clamp(raised_count(scene), 2, rect.height / 5));
-	struct rect left = rect_take_left(&rect, rect.width * 29 / 50);
-	struct rect memory = rect_take_bottom(&left, left.height * 2 / 5);
-	struct rect processes =
-		rect_take_bottom(&rect, clamp((int)process_rows(scene, shown) + 3, memory.height, rect.height / 2));
-	struct rect gpu = rect_take_bottom(&rect, rect.height >= 26 ? panel_gpu_height(scene, canvas, rect.height) : 0);
-	struct rect epochs = rect_take_bottom(&rect, rect.height >= 24 ? rect.height - 14 : 0);
-	panel_steps(scene, run, canvas, left);
-	if (pane_is_due(&scene->panes, PANE_MEMORY, memory))
-		panel_memory(scene, canvas, memory, scene->state->zoom);
-	if (pane_is_due(&scene->panes, PANE_WHERE, rect))
-		panel_where(scene, run, canvas, rect);
-	if (epochs.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, epochs))
-		panel_epochs(scene, run, canvas, epochs);
-	if (gpu.height > 0 && pane_is_due(&scene->panes, PANE_GPU, gpu))
-		panel_gpu(scene, canvas, gpu);
-	if (pane_is_due(&scene->panes, PANE_PROCESSES, processes))
-		process_table(scene, canvas, parts_panel(canvas, processes, "Processes", NULL, ROLE_TITLE), NULL);
-	if (pane_is_due(&scene->panes, PANE_WARNINGS, warnings))
-		panel_warnings(scene, canvas, warnings);
-	if (machine.height > 0 && pane_is_due(&scene->panes, PANE_MACHINE, machine))
-		draw_machine(scene, canvas, machine);
-}
 
 static void draw_run(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
@@ -127,9 +42,9 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 	if (requests.height > 0)
 		panel_requests(scene, canvas, requests);
 	if (canvas->width >= 160 && is_roomy)
-		draw_wide(scene, run, canvas, rect);
+		overview_wide(scene, run, canvas, rect);
 	else
-		draw_narrow(scene, run, canvas, rect);
+		overview_narrow(scene, run, canvas, rect);
 }
 
 /* -- without one -- */
@@ -181,7 +96,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	if (machine.height > 0) {
 		rect_take_left(
 			&machine, 1 + canvas_text(canvas, machine.x + 1, machine.y, machine.width - 1, ROLE_DIM, "machine:"));
-		draw_machine(scene, canvas, machine);
+		overview_machine(scene, canvas, machine);
 	}
 	if (code.height > 0 && pane_is_due(&scene->panes, PANE_CODE, code))
 		panel_code(scene, canvas, code);
