@@ -7,7 +7,7 @@
 #   make demo-fleet    64 ranks, pmtop exporter and a real Prometheus, until ^C    make check-prometheus  asserts that they agree (both need Debian's prometheus)
 #   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
 #   make loops-bench   the steps of 33 scripts after public ones, beside what the scripts count themselves (LOOPS=mnist ...: only these)
-#   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
+#   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS or FUZZ_RUNS each (10^6: FUZZ_SECONDS=1200 FUZZ_RUNS=1000000)
 #   make soak          pmtop's memory, CPU and files over SOAK_SECONDS of a run that churns; fails where they grow
 #   make lint          layers, layout, man pages    make format    lays the C code out
 #   make pictures      the README's, from a real run
@@ -89,7 +89,9 @@ WORKLOADS := $(WORKLOAD_SOURCES:%.c=$(BUILD)/%)
 BENCH_SOURCES := $(wildcard tests/bench/bench_*.c)
 BENCHES := $(BENCH_SOURCES:%.c=$(BUILD)/%)
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+# Each fuzzer ends after so many seconds or executions, whichever comes first.
 FUZZ_SECONDS ?= 60
+FUZZ_RUNS ?= -1
 MAN_PAGES := $(wildcard man/*.[1-9])
 
 .PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
@@ -282,7 +284,7 @@ $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TEST_LIBS)
 
 fuzz-here: $(FUZZERS)
-	@tests/fuzz/run $(FUZZ_SECONDS) $(FUZZERS)
+	@tests/fuzz/run "$(FUZZ_SECONDS)" "$(FUZZ_RUNS)" $(FUZZERS)
 
 lint:
 	@tests/layers.sh
