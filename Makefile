@@ -8,8 +8,9 @@
 #   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
 #   make loops-bench   the steps of 33 scripts after public ones, beside what the scripts count themselves (LOOPS=mnist ...: only these)
 #   make ranks-bench   plants faults in a rank of real distributed runs, and counts how often pmtop names the right rank
-#   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
-#   make soak          pmtop's memory, CPU and files over SOAK_SECONDS of a run that churns; fails where they grow
+#   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS or FUZZ_RUNS each (10^6: FUZZ_SECONDS=1200 FUZZ_RUNS=1000000)
+#   make soak          pmtop's memory, CPU and files over SOAK_SECONDS of a run that churns and SOAK_HOURS of a synthetic one; SOAK_KILLED writers
+#   make healthy       HEALTHY_MINUTES of ten kinds of healthy programs: each warning is a false one
 #   make lint          layers, layout, man pages    make format    lays the C code out
 #   make pictures      the README's, from a real run
 #   make python        the Python package   make check-python  its tests, with torch and Lightning
@@ -93,10 +94,12 @@ WORKLOADS := $(WORKLOAD_SOURCES:%.c=$(BUILD)/%)
 BENCH_SOURCES := $(wildcard tests/bench/bench_*.c)
 BENCHES := $(BENCH_SOURCES:%.c=$(BUILD)/%)
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+# Each fuzzer ends after so many seconds or executions, whichever comes first.
 FUZZ_SECONDS ?= 60
+FUZZ_RUNS ?= -1
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench ranks-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures deb $(BUILD)/pmtop.pc
+.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench ranks-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures deb healthy $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -252,10 +255,12 @@ $(BUILD)/tests/bench/why/synthetic $(BUILD)/tests/bench/stream: $(BUILD)/%: $(BU
 bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(BUILD)/tests/bench/stream $(WORKLOADS) $(FAKE_NVML) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
 
-# In an hour all caches are full; a minute (SOAK_SECONDS=50) shows gross growth.
+# In an hour all caches are full; a minute (SOAK_SECONDS=50) shows gross growth. SOAK_HOURS: of a synthetic run by its own clock; SOAK_KILLED: writers.
 SOAK_SECONDS ?= 3600
-soak: all $(BUILD)/tests/workloads/churn
-	@SOAK_SECONDS="$(SOAK_SECONDS)" PMTOP_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/soak.py
+SOAK_HOURS ?= 8
+SOAK_KILLED ?= 100000
+soak: all $(BUILD)/tests/workloads/churn $(BUILD)/tests/bench/why/synthetic $(BUILD)/tests/faults/test_region_kill
+	@SOAK_SECONDS="$(SOAK_SECONDS)" SOAK_HOURS="$(SOAK_HOURS)" SOAK_KILLED="$(SOAK_KILLED)" PMTOP_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/soak.py
 
 # FAULT=slow-worker: with something wrong in it (tests/workloads/faults.txt)
 demo: all $(WORKLOADS)
@@ -282,6 +287,10 @@ $(LOOPS_VENV)/installed$(if $(PMTOP_BENCH_TENSORFLOW),-tensorflow): $(BUILD)/pyt
 	$(LOOPS_VENV)/bin/pip install -q $(LOOPS_PACKAGES)
 	@touch $@
 
+HEALTHY_MINUTES ?= 60
+healthy: all $(LOOPS_VENV)/installed
+	@HEALTHY_MINUTES="$(HEALTHY_MINUTES)" PMTOP_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/bench/healthy.py
+
 loops-bench: all $(LOOPS_VENV)/installed$(if $(PMTOP_BENCH_TENSORFLOW),-tensorflow)
 	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/loops.py $(LOOPS)
 
@@ -300,7 +309,7 @@ $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TEST_LIBS)
 
 fuzz-here: $(FUZZERS)
-	@tests/fuzz/run $(FUZZ_SECONDS) $(FUZZERS)
+	@tests/fuzz/run "$(FUZZ_SECONDS)" "$(FUZZ_RUNS)" $(FUZZERS)
 
 lint:
 	@tests/layers.sh

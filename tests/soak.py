@@ -4,7 +4,10 @@
 Prints memory, CPU, open files and the size of an object over time, and exits 0 when the last third is like the middle third: what
 pmtop takes must not depend on how long it has watched. Under 10 minutes caches still fill, so only gross growth fails then.
 
-    SOAK_SECONDS=3600 PMTOP_BUILD=build tests/soak.py [--rows N]
+Then SOAK_HOURS of a synthetic run that leaks, by its own clock, through model, rules and export (tests/bench/why/synthetic.c); and SOAK_KILLED
+writers, each killed at another point, of which no torn record may be read (tests/faults/test_region_kill.c).
+
+    SOAK_SECONDS=3600 SOAK_HOURS=8 SOAK_KILLED=100000 PMTOP_BUILD=build tests/soak.py [--rows N]
 """
 import fcntl
 import glob
@@ -22,6 +25,8 @@ import time
 
 BUILD = os.environ.get("PMTOP_BUILD", "build")
 SECONDS = float(os.environ.get("SOAK_SECONDS", "3600"))
+HOURS = float(os.environ.get("SOAK_HOURS", "8"))
+KILLED = int(os.environ.get("SOAK_KILLED", "100000"))
 ROWS = 24
 PAGE = os.sysconf("SC_PAGESIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -31,6 +36,15 @@ GROWTH_RATIO, GROWTH_BYTES_PER_MIN = 1.10, 1 << 20
 GROSS_RATIO, GROSS_BYTES_PER_MIN = 2.0, 16 << 20
 CPU_RATIO, CPU_FLOOR = 1.6, 0.04
 FILES_MORE = 4
+
+
+def taken(pid):
+    """Resident bytes, CPU seconds and open files of a process."""
+    with open(f"/proc/{pid}/statm") as file:
+        resident = int(file.read().split()[1]) * PAGE
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return resident, (int(fields[11]) + int(fields[12])) / TICKS, len(os.listdir(f"/proc/{pid}/fd"))
 
 
 class Watched:
@@ -46,7 +60,7 @@ class Watched:
                                         env=os.environ | {"TERM": "xterm-256color"})
         os.close(slave)
         self.master, self.is_screen = master, is_screen
-        self.ticks, self.at = 0, time.monotonic()
+        self.spent, self.at = 0, time.monotonic()
         threading.Thread(target=self.drain, daemon=True).start()
 
     def drain(self):
@@ -63,15 +77,11 @@ class Watched:
             self.pending += len(rest)
 
     def sample(self, at_s):
-        base = f"/proc/{self.process.pid}"
-        with open(f"{base}/statm") as file:
-            resident = int(file.read().split()[1]) * PAGE
-        with open(f"{base}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
-        ticks, now = int(fields[11]) + int(fields[12]), time.monotonic()
-        cpu = (ticks - self.ticks) / TICKS / max(now - self.at, 1e-3)
-        self.ticks, self.at = ticks, now
-        row = (at_s, resident, cpu, len(os.listdir(f"{base}/fd")), 0 if self.is_screen else self.object_bytes)
+        resident, spent, files = taken(self.process.pid)
+        now = time.monotonic()
+        cpu = (spent - self.spent) / max(now - self.at, 1e-3)
+        self.spent, self.at = spent, now
+        row = (at_s, resident, cpu, files, 0 if self.is_screen else self.object_bytes)
         self.samples.append(row)
         return row
 
@@ -104,6 +114,42 @@ class Watched:
         before, after = of(middle, 4), of(last, 4)
         if after > max(before * (ratio + 0.2), before + 4096):
             yield f"an object grew from {before:.0f} to {after:.0f} bytes"
+
+
+def soak_synthetic():
+    """Yields what grew from the middle third to the last. Its clock is its own, so a second of the run costs the same CPU time wherever it is read."""
+    rows, lines = 24, int(HOURS * 3600)
+    if lines < rows:
+        return
+    print(f"{HOURS:g} h of a synthetic run by its own clock\n   time h        MB  CPU s   fds   object B", flush=True)
+    samples, spent_before = [], 0.0
+    with tempfile.NamedTemporaryFile() as truth:
+        run = subprocess.Popen([f"{BUILD}/tests/bench/why/synthetic", "leak:1", str(lines), truth.name], stdout=subprocess.PIPE)
+        for number, line in enumerate(run.stdout, 1):
+            if number % (lines // rows) == 0 and len(samples) < rows:
+                resident, spent, files = taken(run.pid)
+                samples.append((resident, spent - spent_before, files, len(line)))
+                spent_before = spent
+                print(f"{number / 3600:9.2f} {resident / 1e6:9.1f} {samples[-1][1]:6.2f} {files:5d} {len(line):10d}", flush=True)
+        if run.wait() != 0 or len(samples) < rows:
+            yield f"synthetic: ended with {run.returncode} after {number} s of its clock"
+            return
+    of = lambda part, column: statistics.median(row[column] for row in part)
+    middle, last = samples[rows // 3:2 * rows // 3], samples[2 * rows // 3:]
+    for column, what, most, more in ((0, "memory (bytes)", GROWTH_RATIO, 1 << 20), (1, "CPU (s)", CPU_RATIO, 0.1), (2, "open files", 1, 0), (3, "an object (bytes)", GROWTH_RATIO, 1024)):
+        before, after = of(middle, column), of(last, column)
+        if after > before * most + more:
+            yield f"synthetic: {what} grew from {before:g} to {after:g}"
+
+
+def soak_killed():
+    if KILLED <= 0:
+        return
+    done = subprocess.run([f"{BUILD}/tests/faults/test_region_kill"], env=os.environ | {"KILLED_WRITERS": str(KILLED), "CK_FORK": "no", "CK_VERBOSITY": "minimal"},
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    print(done.stdout.strip(), flush=True)
+    if done.returncode:
+        yield f"killed writers: exit {done.returncode}"
 
 
 def main():
@@ -143,10 +189,11 @@ def main():
         churn.wait()
         for path in glob.glob(f"/dev/shm/pmtop.*.{churn.pid}.*"):
             os.unlink(path)
+    faults += [*soak_synthetic(), *soak_killed()]
     for fault in faults:
         print(f"not flat: {fault}")
     if not faults:
-        print("flat")
+        print("flat, and nothing torn")
     return 1 if faults else 0
 
 

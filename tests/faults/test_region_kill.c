@@ -15,6 +15,13 @@ enum { ROUNDS = 100, WRITERS = 3, BUFFER = 512 };
 
 static struct region_event events[BUFFER];
 
+/* make soak asks for many more, and for the figures. */
+static unsigned killed_writers(void)
+{
+	const char *wanted = getenv("KILLED_WRITERS");
+	return wanted ? (unsigned)strtoul(wanted, NULL, 10) : ROUNDS;
+}
+
 /* Shared by the test and the writer that it forks. */
 struct shared {
 	char path[256];
@@ -152,8 +159,9 @@ static void await_records(struct region *region, unsigned seed)
 
 START_TEST(a_killed_writer_leaves_no_torn_record)
 {
+	const unsigned rounds = killed_writers();
 	uint64_t in_record = 0, read = 0;
-	for (unsigned round = 0; round < ROUNDS; round++) {
+	for (unsigned round = 0; round < rounds; round++) {
 		struct account account = { .batch_ends = 0 };
 		pid_t pid = start_writer(1024);
 		ck_assert(regions_wait(&shared->is_ready, 1));
@@ -172,8 +180,11 @@ START_TEST(a_killed_writer_leaves_no_torn_record)
 		region_close(region);
 		unlink(shared->path);
 	}
-	ck_assert_uint_gt(read, ROUNDS * 100);
+	ck_assert_uint_gt(read, rounds * UINT64_C(100));
 	ck_assert_uint_gt(in_record, 0); /* some died within a record */
+	if (rounds != ROUNDS)
+		printf("%u writers killed: %llu records read, %llu died within one, 0 torn\n", rounds, (unsigned long long)read,
+			(unsigned long long)in_record);
 }
 END_TEST
 
@@ -348,5 +359,6 @@ int main(void)
 		a_late_reader_of_a_busy_writer_counts_nothing_twice,
 		a_writer_stopped_in_mid_record_is_not_waited_for,
 	};
-	return regions_run("region: killed, stopped, lapped", setup, NULL, tests, sizeof tests / sizeof tests[0]);
+	size_t count = killed_writers() == ROUNDS ? sizeof tests / sizeof tests[0] : 1;
+	return regions_run("region: killed, stopped, lapped", setup, NULL, tests, count);
 }

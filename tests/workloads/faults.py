@@ -25,6 +25,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 import pmtop.torch
+from unplanned import UNPLANNED, NotHere, Unplanned
 
 FEATURES, CLASSES, NOT_HERE = 128, 10, 77
 FAULTS = {
@@ -42,7 +43,14 @@ FAULTS = {
     "leak": (0, 0.4, "the loop keeps a tensor of mb"),
     "worker-leak": (0, 0.4, "the dataset keeps a tensor of mb, in whichever process loads"),
     "shm-leak": (0, 0.4, "the loop keeps a tensor of mb in shared memory"),
+    "bigger-later": (0, 0, "from then on each batch has three times the samples"),
+    **{name: (ms, mb, what) for name, (ms, mb, _, what) in UNPLANNED.items()},
 }
+TIMES_SAMPLES = {"bigger": 8, "bigger-later": 3}
+# Of a change for good, the batches before the baseline is half of new ones.
+NEW_MAX = 60
+# In these the item that waits is in the step before: see write_truth().
+OF_ITEMS = ("slow-item", "busy-item", "slow-worker", "cold-read", "tokenizer-threads", "fuse-read")
 
 
 def work_for(ms):
@@ -70,6 +78,7 @@ class Fault:
             setattr(self, {"from": "start"}.get(key, key), float(value))
         self.kept = []
         self.room = None
+        self.unplanned = UNPLANNED[self.name][2](self) if self.name in UNPLANNED else Unplanned(self)
 
     def keep(self):
         """More and more of one large tensor that is there from the start: what grows is what is kept. Of many small ones a third more grew, for what the
@@ -153,6 +162,8 @@ class Points(Dataset):
                 self.cold.read(fault.ms)
             elif fault.name == "worker-leak":
                 fault.keep()
+            else:
+                fault.unplanned.item()
 
 
 class Model(nn.Module):
@@ -207,6 +218,8 @@ def go_wrong_in_forward(fault):
         torch.ones(int(fault.mb * 1e6 / 4))
     elif fault.name == "compile":
         run_compiler()
+    else:
+        fault.unplanned.forward()
 
 
 def go_wrong_after(fault, model, folder):
@@ -220,6 +233,8 @@ def go_wrong_after(fault, model, folder):
         fault.keep()
     elif fault.name == "shm-leak":
         keep_in_shm(fault)
+    else:
+        fault.unplanned.after(model)
 
 
 def options():
@@ -250,10 +265,10 @@ def write_truth(path, chosen, fault, seconds, queued, planted):
     truth = {"pid": os.getpid(), "ended": "finished", "batches": len(seconds), "batches_per_epoch": chosen.batches, "total_s": sum(seconds),
              "median_s": statistics.median(seconds), "seconds": [round(value, 6) for value in seconds], "leaked_bytes": 0, "faults": []}
     if fault:
-        kept = len(planted) * fault.mb * 1e6 if fault.name in ("leak", "worker-leak", "shm-leak") else 0
+        kept = len(planted) * fault.mb * 1e6 if fault.name in ("leak", "worker-leak", "shm-leak") else fault.unplanned.kept_bytes
         # A step goes from a batch's begin to the next one's, and a loader's batch begins when its data is there: the wait for it is in the step before.
-        before = 1 if fault.name in ("slow-item", "busy-item", "slow-worker", "cold-read") else 0
-        planted = [batch for batch in planted if batch >= before]
+        before = 1 if fault.name in OF_ITEMS else 0
+        planted = [batch for batch in planted if batch >= before][:NEW_MAX if fault.name == "bigger-later" else None]
         truth["faults"] = [{"name": fault.name, "every": fault.every, "odds": fault.odds, "from": fault.start, "kept_bytes": kept, "batches": [batch - before for batch in planted],
                             "took_s": [0.0] * len(planted), "batch_s": [seconds[batch] for batch in planted], "queue_s": [queued[batch] for batch in planted]}]
     with open(path, "w") as file:
@@ -262,15 +277,19 @@ def write_truth(path, chosen, fault, seconds, queued, planted):
 
 def main():
     chosen = options()
-    fault = Fault(chosen.fault, chosen.seed) if chosen.fault else None
+    torch.set_num_threads(1)
+    try:
+        fault = Fault(chosen.fault, chosen.seed) if chosen.fault else None
+    except NotHere as why:
+        sys.stderr.write(f"faults.py: {chosen.fault}: not here: {why}\n")
+        sys.exit(NOT_HERE)
     if fault and fault.name == "compile" and not compiler():
         sys.stderr.write("faults.py: compile: not here: no C compiler\n")
         sys.exit(NOT_HERE)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     torch.manual_seed(chosen.seed)
-    torch.set_num_threads(1)
     total = chosen.epochs * chosen.batches
-    sizes = [chosen.batch_size * (8 if fault and fault.name == "bigger" and fault.is_due(batch) else 1) for batch in range(chosen.batches)]
+    sizes = [chosen.batch_size * (TIMES_SAMPLES.get(fault.name, 1) if fault and fault.is_due(batch) else 1) for batch in range(chosen.batches)]
     cold = ColdFile(fault.mb) if fault and fault.name == "cold-read" else None
     dataset = Points(sizes, fault, cold)
     indices = iter(range(dataset.count))
@@ -299,6 +318,8 @@ def main():
                 loss.backward()
                 optimizer.step()
                 optimizer.zero_grad()
+                if fault:
+                    fault.unplanned.always(model, number % chosen.batches)
                 if is_due:
                     go_wrong_after(fault, model, folder)
                 if is_due or (fault and fault.name == "slow-worker" and number % max(1, chosen.workers) == 1):

@@ -23,7 +23,8 @@ class Case:
         dice = random.Random(f'{self.name} {seed}')
         every = dice.choice(NEARBY.get(self.every, (self.every,)))
         is_random = seed % 2 == 0 and '{when}' in self.arguments
-        words = {'{when}': f'odds={1 / every:.4f}' if is_random else f'every={every}', '{half}': str(batches // 2 + dice.randrange(batches // 8))}
+        words = {'{when}': f'odds={1 / every:.4f}' if is_random else f'every={every}', '{half}': str(batches // 2 + dice.randrange(batches // 8)),
+                 '{late}': str(batches * 4 // 5)}
         arguments = self.arguments
         for word, value in words.items():
             arguments = arguments.replace(word, value)
