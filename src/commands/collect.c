@@ -29,6 +29,8 @@ static bool collect_next(struct collect *collect)
 	struct session *session = &collect->session;
 	while (session_take(session, &session->set))
 		continue;
+	if (fleet_wants_dictionary())
+		recording_ask_all(&session->recording, session->collector);
 	int64_t now_ns = clock_monotonic_ns();
 	if (session_has_ended(session) || !recording_goes_on(&session->recording) || now_ns >= collect->until_ns)
 		return false;

@@ -121,7 +121,7 @@ static enum status open_fleet(const struct options *options, const struct settin
 			? fleet_open(&way, jobs->names, jobs->count, fleet, reason)
 			: STATUS_IO;
 	if (!options->word_count)
-		return reason_set(reason, STATUS_INVALID, "pmtop fleet HOST...", "fleet needs the names of hosts");
+		return reason_set(reason, STATUS_INVALID, "pmtop fleet HOST ...", "fleet needs the names of hosts");
 	return fleet_open(&way, options->words, (size_t)options->word_count, fleet, reason);
 }
 
@@ -145,7 +145,7 @@ static enum exit_code run_fleet(const struct options *options, const struct sett
 
 const struct command fleet_command = {
 	.name = "fleet",
-	.synopsis = "fleet HOST...",
+	.synopsis = "fleet HOST ...",
 	.summary = "watch runs on many hosts",
 	.details = "Each host runs pmtop collect, over ssh unless --srun or --exec is given. Without\n"
 			   "-p or -s each host watches the run that it finds first.\n",

@@ -108,6 +108,11 @@ struct fleet_offset fleet_clock_offset(const struct fleet_clock *clock, int64_t 
 	return offset;
 }
 
+bool fleet_clock_is_dictionary(const char *line)
+{
+	return strncmp(line, FLEET_ASK_DICTIONARY, sizeof FLEET_ASK_DICTIONARY - 2) == 0;
+}
+
 bool fleet_clock_reply(const char *line, int64_t received_ns, int64_t sent_ns, int64_t wall_ns, char *out, size_t size)
 {
 	uint32_t number;

@@ -59,6 +59,9 @@ bool fleet_clock_answer(struct fleet_clock *clock, const char *line, int64_t now
 void fleet_clock_heard(struct fleet_clock *clock, int64_t host_ns, int64_t now_ns);
 /* wall_ns: of this machine, CLOCK_REALTIME − CLOCK_MONOTONIC. */
 struct fleet_offset fleet_clock_offset(const struct fleet_clock *clock, int64_t now_ns, int64_t wall_ns);
+/* The other line that pmtop writes: the host then sends a complete dictionary. */
+#define FLEET_ASK_DICTIONARY "dictionary\n"
+bool fleet_clock_is_dictionary(const char *line);
 /* The host's side: answers the question in `line` (without its newline). False: it is none. */
 bool fleet_clock_reply(const char *line, int64_t received_ns, int64_t sent_ns, int64_t wall_ns, char *out, size_t size);
 

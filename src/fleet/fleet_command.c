@@ -67,7 +67,7 @@ static enum status check(const struct fleet_way *way, const char *host, struct r
 	char shown[80];
 	text_clean(shown, sizeof shown, host, strlen(host));
 	if (!host[0] || host[0] == '-' || strlen(host) >= HOST_SIZE || strcspn(host, " \t\r\n") != strlen(host))
-		return reason_set(why_not, STATUS_INVALID, "pmtop fleet HOST...", "%s is no name of a host", shown);
+		return reason_set(why_not, STATUS_INVALID, "pmtop fleet HOST ...", "%s is no name of a host", shown);
 	if (way->exec && !strstr(way->exec, "{}"))
 		return reason_set(why_not, STATUS_INVALID, "such as --exec='kubectl exec -i {} --'",
 			"--exec needs {}, where the host's name stands");

@@ -215,6 +215,15 @@ static void ask_clock(struct fleet_host *host, int64_t wall_ns)
 	host->offset = fleet_clock_offset(&host->clock, now_ns, wall_ns);
 }
 
+void fleet_host_tee(struct fleet_host *host, struct fleet_tee *tee)
+{
+	fleet_tee_free(host->tee);
+	host->tee = tee;
+	/* If the pipe is full, the next dictionary comes within a minute. */
+	if (tee && write(host->fds[STDIN_FILENO], FLEET_ASK_DICTIONARY, sizeof FLEET_ASK_DICTIONARY - 1) < 0)
+		return;
+}
+
 /* -- a step -- */
 
 static void measure_rate(struct fleet_host *host, int64_t now_ns)

@@ -81,6 +81,8 @@ void fleet_host_read_errors(struct fleet_host *host, int64_t now_ns);
  * killed and is to be reaped; 0 = none. */
 pid_t fleet_host_step(
 	struct fleet_host *host, int64_t now_ns, int64_t wall_ns, struct sample_set *lent, char *room, size_t room_size);
+/* Passes a copy of its stream to `tee`, from a dictionary on that the host is asked for; NULL ends that. Takes it. */
+void fleet_host_tee(struct fleet_host *host, struct fleet_tee *tee);
 /* Takes a set of its stream, as fleet_host_step does with each. */
 void fleet_host_apply(struct fleet_host *host, const struct sample_set *set, int64_t now_ns);
 

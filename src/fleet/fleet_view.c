@@ -70,13 +70,14 @@ static enum fleet_rank_state state_of(const struct fleet_row *row)
 	return row->still_s > still_max_s ? still_state(rank) : FLEET_RANK_RUNNING;
 }
 
-/* Pointers into hosts are stable, so their order is one. */
+/* Of the hosts that show a rank, a live one that watches it by itself comes first. */
 static int by_identity(const void *a, const void *b)
 {
 	const struct fleet_row *x = a, *y = b;
 	int order = strcmp(x->rank->uuid, y->rank->uuid);
 	int x_dead = x->host->state != FLEET_HOST_LIVE, y_dead = y->host->state != FLEET_HOST_LIVE;
 	order = order ? order : x_dead - y_dead;
+	order = order ? order : (y->rank->pid == y->host->target_pid) - (x->rank->pid == x->host->target_pid);
 	return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 

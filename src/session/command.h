@@ -81,6 +81,8 @@ struct options {
 	int64_t limit;  /* trace --limit: rows a table; 0 = the default */
 
 	/* fleet: how a host is reached, and pmtop there; collect --fleet: fleet has started it */
+	bool is_inner;   /* the screen was opened from that of pmtop fleet: Esc goes back there */
+	pid_t inner_pid; /* the rank to show then */
 	const char *ssh, *srun, *exec, *program;
 	bool fleet;
 

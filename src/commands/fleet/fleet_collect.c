@@ -1,5 +1,6 @@
 #include "src/commands/fleet/fleet_collect.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,10 +23,19 @@ enum status fleet_choose_target(struct fleet_target *out, struct reason *why_not
 	return STATUS_OK;
 }
 
+/* Set by the thread that reads standard input. */
+static atomic_bool is_dictionary_wanted;
+
+bool fleet_wants_dictionary(void) { return atomic_exchange(&is_dictionary_wanted, false); }
+
 /* One write a line, which a pipe takes whole. */
 static void reply(const char *line, int64_t received_ns)
 {
 	char answer[128];
+	if (fleet_clock_is_dictionary(line)) {
+		atomic_store(&is_dictionary_wanted, true);
+		return;
+	}
 	int64_t sent_ns = clock_monotonic_ns();
 	if (fleet_clock_reply(line, received_ns, sent_ns, clock_realtime_ns(), answer, sizeof answer) &&
 		write(STDERR_FILENO, answer, strlen(answer)) < 0)

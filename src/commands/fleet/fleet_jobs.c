@@ -52,7 +52,7 @@ enum status fleet_jobs_hosts(struct fleet_jobs *jobs, const char *job, struct re
 		return STATUS_OK;
 	}
 	text_clean(shown, sizeof shown, job, strlen(job));
-	return reason_set(why_not, STATUS_IO, "name its hosts: pmtop fleet --srun JOBID HOST...",
+	return reason_set(why_not, STATUS_IO, "name its hosts: pmtop fleet --srun JOBID HOST ...",
 		"squeue and scontrol name no hosts of job %s", shown);
 }
 
