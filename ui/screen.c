@@ -308,12 +308,17 @@ static void start_search(struct screen *screen)
 	screen->typed[0] = '\0';
 }
 
-static void back(struct screen *screen, const struct canvas *canvas)
+/* WISH_BACK: nothing was open that Esc closes. */
+static enum screen_wish back(struct screen *screen, const struct canvas *canvas)
 {
+	int before = screen->view;
 	if (screen->scene.state->search[0] != '\0')
 		end_search(screen, "");
-	else if (!view_key(screen, (struct key_event){ .key = KEY_ESC }, canvas))
+	else if (!view_key(screen, (struct key_event){ .key = KEY_ESC }, canvas)) {
 		open_view(screen, all_views[screen->view] == &help_view ? screen->view_before : 0);
+		return before == 0 ? WISH_BACK : WISH_NOTHING;
+	}
+	return WISH_NOTHING;
 }
 
 static bool click_tab(struct screen *screen, struct key_event event, const struct canvas *canvas)
@@ -355,7 +360,7 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 	case '[': next_run(screen, -1); return WISH_NOTHING;
 	case ']': next_run(screen, 1); return WISH_NOTHING;
 	case '/': start_search(screen); return WISH_NOTHING;
-	case KEY_ESC: back(screen, canvas); return WISH_NOTHING;
+	case KEY_ESC: return back(screen, canvas);
 	default: break;
 	}
 	if (view_of_digit(event.key) >= 0)

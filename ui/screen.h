@@ -15,7 +15,7 @@
 struct screen;
 
 /* An action that a key requests from the caller. */
-enum screen_wish { WISH_NOTHING, WISH_QUIT, WISH_WRITE, WISH_RECORD, WISH_PROFILE, WISH_TRACE };
+enum screen_wish { WISH_NOTHING, WISH_QUIT, WISH_WRITE, WISH_RECORD, WISH_PROFILE, WISH_TRACE, WISH_BACK };
 
 struct screen *screen_new(struct model *model, const struct alerts *alerts, const struct settings *settings);
 void screen_free(struct screen *screen);

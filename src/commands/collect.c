@@ -10,6 +10,7 @@
 #include "src/base/clock.h"
 #include "src/base/thread.h"
 #include "src/commands/commands.h"
+#include "src/commands/fleet/fleet_collect.h"
 #include "src/session/session.h"
 #include "src/session/session_record.h"
 #include "src/session/signals.h"
@@ -28,6 +29,8 @@ static bool collect_next(struct collect *collect)
 	struct session *session = &collect->session;
 	while (session_take(session, &session->set))
 		continue;
+	if (fleet_wants_dictionary())
+		recording_ask_all(&session->recording, session->collector);
 	int64_t now_ns = clock_monotonic_ns();
 	if (session_has_ended(session) || !recording_goes_on(&session->recording) || now_ns >= collect->until_ns)
 		return false;
@@ -67,6 +70,25 @@ static void be_gpu_reader(void)
 	thread_start_detached(leave_with_reader, NULL);
 }
 
+/* Without a target, pmtop fleet watches the run that the host has. */
+static enum exit_code open_session(
+	struct session *session, const struct options *options, const struct settings *settings)
+{
+	struct options target = *options;
+	struct fleet_target found = { 0 };
+	struct reason reason = { 0 };
+	bool has_target = options->pid || options->run_name || options->child || options->demo;
+	enum status status = options->fleet && !has_target ? fleet_choose_target(&found, &reason) : STATUS_OK;
+	if (status != STATUS_OK)
+		return command_fail(status, &reason);
+	target.pid = options->pid ? options->pid : found.pid;
+	target.run_name = found.name[0] ? found.name : options->run_name;
+	enum exit_code code = session_open(session, &target, settings);
+	if (code == EXIT_OK && options->fleet)
+		fleet_answer_clock();
+	return code;
+}
+
 static enum exit_code run_collect(const struct options *options, const struct settings *settings)
 {
 	struct collect collect = { .until_ns = INT64_MAX };
@@ -80,7 +102,7 @@ static enum exit_code run_collect(const struct options *options, const struct se
 	}
 	if (is_gpu_reader)
 		be_gpu_reader();
-	enum exit_code code = session_open(session, options, settings);
+	enum exit_code code = open_session(session, options, settings);
 	if (code != EXIT_OK)
 		return code;
 	if (options->record_s > 0)

@@ -22,6 +22,7 @@
 	X(collect) \
 	X(export) \
 	X(exporter) \
+	X(fleet) \
 	X(trace) \
 	X(diff) \
 	X(check) \

@@ -69,6 +69,8 @@ struct watch {
 	size_t silent_count;                            /* files whose read hung at the last count */
 	char silent[sizeof((struct missing *)0)->text]; /* the message shown about them */
 	struct sample_set *held;
+	pid_t inner_pid; /* the rank that pmtop fleet opened, until it is shown; 0 = none */
+	bool is_inner;   /* it was opened there: Esc goes back */
 	bool is_dirty, has_quit;
 };
 
@@ -127,6 +129,17 @@ static void read_log(struct watch *watch)
 		watch->is_dirty = true;
 }
 
+/* A rank of the fleet, once its stream has named it. */
+static void choose_inner(struct watch *watch)
+{
+	const struct model *model = watch->session.model;
+	int run = watch->inner_pid ? session_run(&watch->session) : -1;
+	if (run < 0 || (model->runs[run].pid != watch->inner_pid && model->runs[run].inner_pid != watch->inner_pid))
+		return;
+	screen_choose_run(watch->screen, run);
+	watch->inner_pid = 0;
+}
+
 static void take_sets(struct watch *watch)
 {
 	read_log(watch);
@@ -146,6 +159,7 @@ static void take_sets(struct watch *watch)
 	while (session_step(&watch->session))
 		watch->is_dirty = true;
 	name_silent_files(watch);
+	choose_inner(watch);
 }
 
 /* Key w: writes the view as CSV to a new file in the working directory. */
@@ -289,7 +303,7 @@ static void answer_key(struct watch *watch, struct key_event event)
 		overlay_key(watch->overlay, event))
 		return;
 	enum screen_wish wish = screen_key(watch->screen, event, &watch->canvas);
-	if (wish == WISH_QUIT)
+	if (wish == WISH_QUIT || (wish == WISH_BACK && watch->is_inner))
 		watch->has_quit = true;
 	else if (wish == WISH_WRITE)
 		write_view(watch);
@@ -497,7 +511,11 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		target.run_name = chosen.run_name[0] ? chosen.run_name : NULL;
 	}
 
-	struct watch watch = { .settings = settings, .signal_fd = -1, .is_dirty = true };
+	struct watch watch = { .settings = settings,
+		.signal_fd = -1,
+		.is_dirty = true,
+		.is_inner = options->is_inner,
+		.inner_pid = options->inner_pid };
 	struct theme theme;
 	struct terminal_options terminal_options = terminal_options_of(settings, &theme);
 	struct reason reason = { 0 };
@@ -505,6 +523,8 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	code = session_open(&watch.session, &target, settings);
 	if (code != EXIT_OK)
 		return code;
+	if (options->is_inner)
+		watch.session.wanted_pid = options->inner_pid;
 	watch.session.request.how = "key T opens it";
 	watch.signal_fd = signals_open();
 	open_setup(&watch, options, path, sizeof path);
@@ -532,7 +552,8 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 			screen_choose_run(watch.screen, session_run(&watch.session));
 		watch_until_quit(&watch);
 		terminal_close(watch.terminal);
-		print_summary(&watch);
+		if (!watch.is_inner)
+			print_summary(&watch);
 		launch_ignore_keys(&watch.session.launch);
 	}
 	release(&watch);

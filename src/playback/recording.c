@@ -122,7 +122,7 @@ static size_t add_dictionary(struct recording *recording, const struct sample_se
 
 static void add(struct recording *recording, const struct sample_set *set, bool emits_all)
 {
-	bool is_first = !recording->is_begun || recorder_wants_dictionary(recording->recorder);
+	bool is_first = !recording->is_begun || recording->wants_all || recorder_wants_dictionary(recording->recorder);
 	size_t bytes =
 		emits_all ? add_dictionary(recording, set, is_first) : recorder_add(recording->recorder, BLOCK_TICK, set);
 	recording->begun_ns = recording->begun_ns ? recording->begun_ns : set->time_ns;
@@ -135,7 +135,7 @@ static void add(struct recording *recording, const struct sample_set *set, bool 
 	if (bytes == 0)
 		return;
 	recording->is_begun = true;
-	recording->has_dropped = false;
+	recording->has_dropped = recording->wants_all = false;
 	recording->emitted_ns = set->time_ns;
 	/* The first dictionary of a file is larger than the later ones: do not compare with it. */
 	recording->emitted_bytes = is_first ? 0 : bytes;
@@ -153,6 +153,12 @@ void recording_note(
 		recording->is_asked = true;
 		collector_want_snapshot(collector);
 	}
+}
+
+void recording_ask_all(struct recording *recording, struct collector *collector)
+{
+	recording->wants_all = recording->is_asked = true;
+	collector_want_snapshot(collector);
 }
 
 void recording_flag(struct recording *recording, unsigned run, uint32_t mode, uint64_t ordinal, bool is_flagged)

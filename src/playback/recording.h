@@ -29,6 +29,7 @@ struct recording {
 	struct recorder_state state;    /* at the last recording_read; also valid after the end */
 	int64_t begun_ns, last_ns;      /* times of the first and of the newest set; 0 = none yet */
 	bool is_begun, is_asked;        /* the first dictionary has been added; the collector was asked for a snapshot */
+	bool wants_all;                 /* the next dictionary is to be complete, as the first */
 	bool has_dropped;               /* sets were dropped since the last dictionary */
 	/* ended, but not yet written to the disk; recording_has_stopped has returned true */
 	bool is_finishing, is_emitted;
@@ -62,5 +63,8 @@ bool recording_has_stopped(struct recording *recording, struct reason *why);
 void recording_finish(struct recording *recording);
 /* Ends the recording and waits for the disk, at most some seconds. Does nothing if there is none. */
 void recording_end(struct recording *recording);
+
+/* Asks for a complete dictionary soon: a reader has come late. */
+void recording_ask_all(struct recording *recording, struct collector *collector);
 
 #endif

@@ -83,6 +83,12 @@ struct options {
 	const char *by; /* trace --by: the group of operators; diff --by: the figure that ranks runs; NULL = the default */
 	int64_t limit;  /* trace --limit: rows a table; 0 = the default */
 
+	/* fleet: how a host is reached, and pmtop there; collect --fleet: fleet has started it */
+	bool is_inner;   /* the screen was opened from that of pmtop fleet: Esc goes back there */
+	pid_t inner_pid; /* the rank to show then */
+	const char *ssh, *srun, *exec, *program;
+	bool fleet;
+
 	const char *listen, *textfile;  /* exporter: ADDRESS:PORT, FILE; NULL */
 	bool print_rules, has_commands; /* exporter --print-rules, --with-commands */
 };

@@ -6,14 +6,13 @@
 #include <spawn.h>
 #include <unistd.h>
 
-static int set_actions(posix_spawn_file_actions_t *actions, int output)
+static int set_actions(posix_spawn_file_actions_t *actions, const int descriptors[3])
 {
-	int error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (!error)
-		error = output >= 0 ? posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO)
-							: posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	if (!error)
-		error = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	int error = 0;
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !error; fd++)
+		error = descriptors[fd] >= 0
+			? posix_spawn_file_actions_adddup2(actions, descriptors[fd], fd)
+			: posix_spawn_file_actions_addopen(actions, fd, "/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
 	/* pmtop opens all descriptors with O_CLOEXEC, but it may have inherited others. */
 	if (!error)
@@ -38,7 +37,7 @@ static int set_attributes(posix_spawnattr_t *attributes)
 	return error;
 }
 
-int start_program(char *const *words, char *const *environment, int output, pid_t *pid)
+int start_program_with(char *const *words, char *const *environment, const int descriptors[3], pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -48,7 +47,7 @@ int start_program(char *const *words, char *const *environment, int output, pid_
 	error = posix_spawnattr_init(&attributes);
 	if (error)
 		goto out;
-	error = set_actions(&actions, output);
+	error = set_actions(&actions, descriptors);
 	if (!error)
 		error = set_attributes(&attributes);
 	if (!error)
@@ -57,4 +56,10 @@ int start_program(char *const *words, char *const *environment, int output, pid_
 out:
 	posix_spawn_file_actions_destroy(&actions);
 	return error;
+}
+
+int start_program(char *const *words, char *const *environment, int output, pid_t *pid)
+{
+	const int descriptors[3] = { -1, output, -1 };
+	return start_program_with(words, environment, descriptors, pid);
 }

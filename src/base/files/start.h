@@ -8,5 +8,7 @@
 /* Returns 0, or an errno if nothing was started. words[0] is the program, searched in PATH. `output` becomes its
  * standard output; −1 = /dev/null. */
 int start_program(char *const *words, char *const *environment, int output, pid_t *pid);
+/* The same with input and standard error; each −1 = /dev/null. */
+int start_program_with(char *const *words, char *const *environment, const int descriptors[3], pid_t *pid);
 
 #endif

@@ -44,7 +44,7 @@ static bool is_target(const struct option_row *row)
 
 void help_print(void)
 {
-	puts("pmtop " PMTOP_VERSION ": htop for training runs. Manual: man pmtop; the screen's keys: ?\n");
+	puts("pmtop " PMTOP_VERSION ": htop for training runs. Manual: man pmtop; the screen's keys: ?");
 	for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
 		printf("  %-*s %s\n", LEFT, uses[i].command, uses[i].does);
 	puts("\nCommands (pmtop COMMAND --help shows its options and an example)");

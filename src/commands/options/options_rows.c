@@ -107,6 +107,11 @@ const struct option_row option_rows[] = {
 	{ "threshold", 0, OPTION_NUMBER, MEMBER(threshold), 0.001, 100, NULL, "a share such as 0.2", FOR(check), "SHARE",
 		"fail if slower by more than SHARE (0.2 = 20 %)" },
 
+	VALUE(TEXT, "ssh", 0, ssh, FOR(fleet), "COMMAND", "reach the hosts so (ssh)"),
+	VALUE(TEXT, "srun", 0, srun, FOR(fleet), "JOBID", "reach the hosts of a Slurm job with srun"),
+	VALUE(TEXT, "exec", 0, exec, FOR(fleet), "COMMAND", "reach the host {} so: 'kubectl exec -i {} --'"),
+	VALUE(TEXT, "program", 0, program, FOR(fleet), "PATH", "pmtop on the hosts (pmtop)"),
+	FLAG("fleet", 0, fleet, FOR(collect), "choose a run, answer the clock of pmtop fleet"),
 	VALUE(TEXT, "listen", 0, listen, FOR(exporter), "ADDRESS:PORT", "serve /metrics there (127.0.0.1:9750)"),
 	VALUE(TEXT, "textfile", 0, textfile, FOR(exporter), "FILE", "write FILE for node_exporter every 15 s"),
 	FLAG("with-commands", 0, has_commands, FOR(exporter), "label the runs with their command lines"),

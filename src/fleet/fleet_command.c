@@ -1,0 +1,96 @@
+#include "src/fleet/fleet_command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/buffer.h"
+#include "src/base/text.h"
+
+enum { HOST_SIZE = 256 };
+
+static void add_word(struct buffer *out, const char *word)
+{
+	char quoted[2048];
+	buffer_puts(out, text_shell_word(quoted, sizeof quoted, word));
+}
+
+/* What runs on the host. */
+static void add_collect(struct buffer *out, const struct fleet_way *way)
+{
+	add_word(out, way->program ? way->program : "pmtop");
+	buffer_printf(out, " collect --fleet -d %.6g", way->period_s);
+	if (way->pid)
+		buffer_printf(out, " -p %d", way->pid);
+	if (way->run) {
+		buffer_puts(out, " -s ");
+		add_word(out, way->run);
+	}
+}
+
+/* BatchMode: ssh must not ask for a password on the terminal, which has the screen. */
+static void add_ssh(struct buffer *out, const struct fleet_way *way, const char *host)
+{
+	struct buffer remote = BUFFER_INIT;
+	add_collect(&remote, way);
+	buffer_printf(out, "exec %s -T -o BatchMode=yes -o ConnectTimeout=5 -o ServerAliveInterval=5 -- ",
+		way->ssh ? way->ssh : "ssh");
+	add_word(out, host);
+	buffer_puts(out, " ");
+	add_word(out, remote.data ? remote.data : "");
+	buffer_release(&remote);
+}
+
+static void add_srun(struct buffer *out, const struct fleet_way *way, const char *host)
+{
+	buffer_puts(out, "exec srun --jobid=");
+	add_word(out, way->srun);
+	buffer_puts(out, " --overlap --nodes=1 --ntasks=1 --nodelist=");
+	add_word(out, host);
+	buffer_puts(out, " ");
+	add_collect(out, way);
+}
+
+static void add_exec(struct buffer *out, const struct fleet_way *way, const char *host)
+{
+	const char *rest = way->exec;
+	for (const char *at; (at = strstr(rest, "{}")); rest = at + 2) {
+		buffer_add(out, rest, (size_t)(at - rest));
+		add_word(out, host);
+	}
+	buffer_puts(out, rest);
+	buffer_puts(out, " ");
+	add_collect(out, way);
+}
+
+static enum status check(const struct fleet_way *way, const char *host, struct reason *why_not)
+{
+	char shown[80];
+	text_clean(shown, sizeof shown, host, strlen(host));
+	if (!host[0] || host[0] == '-' || strlen(host) >= HOST_SIZE || strcspn(host, " \t\r\n") != strlen(host))
+		return reason_set(why_not, STATUS_INVALID, "pmtop fleet HOST ...", "%s is no name of a host", shown);
+	if (way->exec && !strstr(way->exec, "{}"))
+		return reason_set(why_not, STATUS_INVALID, "such as --exec='kubectl exec -i {} --'",
+			"--exec needs {}, where the host's name stands");
+	return STATUS_OK;
+}
+
+enum status fleet_command_line(
+	const struct fleet_way *way, const char *host, char out[FLEET_COMMAND_SIZE], struct reason *why_not)
+{
+	struct buffer line = BUFFER_INIT;
+	enum status status = check(way, host, why_not);
+	if (status != STATUS_OK)
+		return status;
+	(way->exec ? add_exec : way->srun ? add_srun : add_ssh)(&line, way, host);
+	if (line.failed || line.length >= FLEET_COMMAND_SIZE)
+		status = reason_set(why_not, STATUS_INVALID, NULL, "the command for a host is longer than 4 KB");
+	else
+		memcpy(out, line.data, line.length + 1);
+	buffer_release(&line);
+	return status;
+}
+
+const char *fleet_command_needs(const struct fleet_way *way)
+{
+	return way->exec || way->ssh ? NULL : way->srun ? "srun" : "ssh";
+}
