@@ -130,7 +130,7 @@ enum status settings_save(const char *path, const struct setting_change *changes
 
 /* -- values -- */
 
-static void panels_value(const struct setting_panels *panels, char out[SETTING_VALUE_SIZE])
+void settings_panels_value(const struct setting_panels *panels, char out[SETTING_VALUE_SIZE])
 {
 	size_t used = (size_t)snprintf(out, SETTING_VALUE_SIZE, "[");
 	for (unsigned i = 0; i < panels->count; i++)
@@ -201,7 +201,7 @@ size_t settings_changes(
 		count += add_change(&out[count], "screen", "marks", "%s", setting_marks_words[now->marks]);
 	if (now->ascii != before->ascii)
 		count += add_change(&out[count], "screen", "ascii", "%s", now->ascii ? "true" : "false");
-	panels_value(&now->panels, value);
+	settings_panels_value(&now->panels, value);
 	if (!is_same_panels(&now->panels, &before->panels))
 		count += add_change(&out[count], "screen", "panels", "%s", value);
 	for (unsigned i = 0; i < now->levels.count; i++)

@@ -29,5 +29,7 @@ enum status settings_save(const char *path, const struct setting_change *changes
 
 /* A name as YAML: in quotes unless it is a plain word. */
 void settings_name_value(const char *name, char out[SETTING_VALUE_SIZE]);
+/* "[steps, where]" */
+void settings_panels_value(const struct setting_panels *panels, char out[SETTING_VALUE_SIZE]);
 
 #endif

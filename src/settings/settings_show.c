@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/settings/setting_rows.h"
+#include "src/settings/settings_save.h"
 
 /* "[logger, -t, pmtop]"; "none" without words */
 static void show_command(const struct setting_command *command, struct buffer *out)
@@ -16,13 +17,19 @@ static void show_command(const struct setting_command *command, struct buffer *o
 
 static void show_value(const struct setting_row *row, const struct settings *settings, struct buffer *out)
 {
-	static const char *const colors[] = { [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never" };
+	char text[SETTING_VALUE_SIZE];
 	const void *member = (const char *)settings + row->offset;
 	switch (row->kind) {
 	case SETTING_NUMBER: buffer_printf(out, "%.10g", *(const double *)member); break;
 	case SETTING_INTEGER: buffer_printf(out, "%" PRId64, *(const int64_t *)member); break;
 	case SETTING_FLAG: buffer_puts(out, *(const bool *)member ? "true" : "false"); break;
-	case SETTING_COLOR: buffer_puts(out, colors[*(const enum color_choice *)member]); break;
+	case SETTING_COLOR: buffer_puts(out, setting_color_words[*(const enum color_choice *)member]); break;
+	case SETTING_MARKS: buffer_puts(out, setting_marks_words[*(const enum marks_choice *)member]); break;
+	case SETTING_NAME: buffer_puts(out, member); break;
+	case SETTING_WORDS:
+		settings_panels_value(member, text);
+		buffer_puts(out, text);
+		break;
 	case SETTING_COMMAND: show_command(member, out); break;
 	}
 }
@@ -44,6 +51,9 @@ unsigned settings_show_changed(const struct settings *settings, struct buffer *o
 		buffer_printf(out, "%s: %s: %s (default %s)\n", row->section, row->key, value.data, by_default.data);
 		count++;
 	}
+	for (unsigned i = 0; i < settings->levels.count; i++, count++)
+		buffer_printf(out, SETTING_LEVELS ": %s: %s\n", settings->levels.list[i].rule,
+			setting_level_words[settings->levels.list[i].level]);
 	buffer_release(&value);
 	buffer_release(&by_default);
 	return count;
