@@ -4,6 +4,15 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/session/output.h"
+#include "src/session/signals.h"
+
+#define WAIT_NS (2 * NS_PER_S)
+
+struct wait {
+	int signal_fd;
+	int64_t until_ns;
+};
 
 void summary_target(struct buffer *out, const struct model *model, bool is_replay)
 {
@@ -55,4 +64,17 @@ void summary_recording(struct buffer *out, const struct recording *recording, co
 		buffer_printf(out, " in %u files", recording->state.files);
 	add_losses(out, recording, model);
 	buffer_puts(out, "\n");
+}
+
+static bool waits_for_reader(void *context)
+{
+	const struct wait *wait = context;
+	return clock_monotonic_ns() < wait->until_ns && !signals_have_ended(wait->signal_fd, 0);
+}
+
+void summary_flush(struct buffer *out, int signal_fd)
+{
+	struct wait wait = { signal_fd, clock_monotonic_ns() + WAIT_NS };
+	int code = 0;
+	output_flush_while(out, &code, waits_for_reader, &wait);
 }

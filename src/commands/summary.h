@@ -12,5 +12,7 @@ void summary_run(struct buffer *out, const struct run *run, size_t warnings);
 /* "pmtop: recorded 2 h 03 to run.pmtop: 12.3 MB, nothing lost"; adds nothing without a recording. To be called after
  * recording_end. */
 void summary_recording(struct buffer *out, const struct recording *recording, const struct model *model);
+/* Prints the lines on a terminal, which may not read them (a stopped ssh, ^S): a signal or 2 s end the wait. */
+void summary_flush(struct buffer *out, int signal_fd);
 
 #endif

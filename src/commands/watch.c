@@ -17,6 +17,7 @@
 #include "src/base/files/new_file.h"
 #include "src/base/text.h"
 #include "src/commands/commands.h"
+#include "src/commands/silent_files.h"
 #include "src/commands/summary.h"
 #include "src/commands/trace/snapshot_watch.h"
 #include "src/commands/trace/trace_inset.h"
@@ -44,12 +45,6 @@ enum { HELD_MAX = 36000, HELD_RECORDS_MAX = 1000000 };
 /* How often the output of a command that has ended is read. */
 enum { LOG_MS = 500 };
 
-#define SUMMARY_WAIT_NS (2 * NS_PER_S)
-struct summary_wait {
-	int signal_fd;
-	int64_t until_ns;
-};
-
 struct watch {
 	const struct settings *settings;
 	struct session session;
@@ -66,8 +61,7 @@ struct watch {
 	struct canvas canvas;
 	int signal_fd;
 	size_t held_count, held_records;
-	size_t silent_count;                            /* files whose read hung at the last count */
-	char silent[sizeof((struct missing *)0)->text]; /* the message shown about them */
+	struct silent_files silent;
 	struct sample_set *held;
 	pid_t inner_pid; /* the rank that pmtop fleet opened, until it is shown; 0 = none */
 	bool is_inner;   /* it was opened there: Esc goes back */
@@ -100,26 +94,6 @@ static bool hold_next(struct watch *watch)
 	watch->held_records += set->count;
 	watch->held_count++;
 	return true;
-}
-
-/* A missing figure whose name is a path is a file whose read hangs (collector_watch.c). */
-static void name_silent_files(struct watch *watch)
-{
-	const struct model *model = watch->session.model;
-	const struct missing *newest = NULL;
-	size_t count = 0;
-	for (size_t i = 0; i < model->missing_count; i++) {
-		if (model->missing[i].figure[0] != '/')
-			continue;
-		newest = &model->missing[i];
-		count++;
-	}
-	if (count > watch->silent_count)
-		screen_message(watch->screen, newest->text);
-	else if (count > 0)
-		screen_message_again(watch->screen, watch->silent, newest->text);
-	snprintf(watch->silent, sizeof watch->silent, "%s", count ? newest->text : "");
-	watch->silent_count = count;
 }
 
 /* Only while it is shown: a hidden log costs nothing. */
@@ -158,7 +132,7 @@ static void take_sets(struct watch *watch)
 	}
 	while (session_step(&watch->session))
 		watch->is_dirty = true;
-	name_silent_files(watch);
+	silent_files_show(&watch->silent, watch->session.model, watch->screen);
 	choose_inner(watch);
 }
 
@@ -427,13 +401,6 @@ static void watch_until_quit(struct watch *watch)
 	}
 }
 
-/* The terminal may not read the summary (a stopped ssh, ^S): a signal or SUMMARY_WAIT_NS ends the wait. */
-static bool waits_for_reader(void *context)
-{
-	struct summary_wait *wait = context;
-	return clock_monotonic_ns() < wait->until_ns && !signals_have_ended(wait->signal_fd, 0);
-}
-
 /* Prints the lines that stay on the terminal after the screen has closed. */
 static void print_summary(struct watch *watch)
 {
@@ -441,7 +408,7 @@ static void print_summary(struct watch *watch)
 	const struct model *model = session->model;
 	struct buffer out = BUFFER_INIT;
 	char saved[200];
-	int index = screen_run(watch->screen), code = 0;
+	int index = screen_run(watch->screen);
 	recording_end(&session->recording);
 	summary_target(&out, model, watch->replay != NULL);
 	if (index >= 0)
@@ -457,8 +424,7 @@ static void print_summary(struct watch *watch)
 		buffer_printf(&out, "pmtop: its output is in %s\n", session->launch.log);
 	if (session->launch.child && !model->target_ended)
 		buffer_puts(&out, "pmtop: waiting for it to exit, to return its status (^C ends it)\n");
-	struct summary_wait wait = { watch->signal_fd, clock_monotonic_ns() + SUMMARY_WAIT_NS };
-	output_flush_while(&out, &code, waits_for_reader, &wait);
+	summary_flush(&out, watch->signal_fd);
 	buffer_release(&out);
 }
 
@@ -494,19 +460,32 @@ static void open_setup(struct watch *watch, const struct options *options, char 
 	setup_init(&watch->setup, &watch->live, watch->session.rules, options->config ? options->config : path);
 }
 
-static enum exit_code run_watch(const struct options *options, const struct settings *settings)
+/* The run that the command line names, or the one that a person chooses. False: the command ends with *code. */
+static bool choose_target(
+	const struct options *options, const struct settings *settings, struct chosen *chosen, enum exit_code *code)
 {
 	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay;
-	struct options target = *options;
+	struct options other = *options;
+	*code = EXIT_OK;
 	if (!output_has_screen()) {
-		target.command = has_target ? &stream_command : &list_command;
-		return target.command->run(&target, settings);
+		other.command = has_target ? &stream_command : &list_command;
+		*code = other.command->run(&other, settings);
+		return false;
 	}
+	if (has_target)
+		return true;
+	*code = choose_run(options, settings, chosen);
+	return *code == EXIT_OK && (chosen->pid || chosen->run_name[0]);
+}
+
+static enum exit_code run_watch(const struct options *options, const struct settings *settings)
+{
+	struct options target = *options;
 	struct chosen chosen = { 0 };
-	enum exit_code code = has_target ? EXIT_OK : choose_run(options, settings, &chosen);
-	if (code != EXIT_OK || (!has_target && !chosen.pid && !chosen.run_name[0]))
+	enum exit_code code;
+	if (!choose_target(options, settings, &chosen, &code))
 		return code;
-	if (!has_target) {
+	if (chosen.pid || chosen.run_name[0]) {
 		target.pid = chosen.pid;
 		target.run_name = chosen.run_name[0] ? chosen.run_name : NULL;
 	}
