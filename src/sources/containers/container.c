@@ -11,12 +11,13 @@
 #include "src/base/files/file.h"
 #include "src/base/text.h"
 #include "src/sources/containers/container_files.h"
+#include "src/sources/containers/container_key.h"
 #include "src/sources/containers/container_private.h"
 #include "src/sources/containers/container_socket.h"
 #include "src/sources/proc/environment.h"
 #include "src/sources/proc/proc_file.h"
 
-enum { CGROUP_SIZE = 16 * 1024, ID_MIN = 12 };
+enum { CGROUP_SIZE = 16 * 1024 };
 
 static const struct {
 	const char *prefix, *what;
@@ -55,17 +56,6 @@ static bool read_name(const char *text, struct container_search *search)
 		snprintf(search->space, sizeof search->space, "%.*s", (int)(slash - name), name);
 	snprintf(search->name, sizeof search->name, "%s", slash ? slash + 1 : name);
 	return strlen(text) < CONTAINER_NAME_SIZE && is_name(search->name) && (!slash || is_name(search->space));
-}
-
-struct container_key *container_add_key(struct container_search *search, const char *prefix, const char *text)
-{
-	if (!text || strlen(text) < ID_MIN || strlen(prefix) + strlen(text) >= CONTAINER_KEY_SIZE ||
-		search->key_count == CONTAINER_KEYS_MAX)
-		return NULL;
-	struct container_key *key = &search->keys[search->key_count++];
-	*key = (struct container_key){ 0 };
-	snprintf(key->text, sizeof key->text, "%s%s", prefix, text);
-	return key;
 }
 
 /* -- processes -- */

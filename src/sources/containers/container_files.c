@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/files/file.h"
+#include "src/sources/containers/container_key.h"
 
 enum { FILE_SIZE = 1 << 20 };
 

@@ -25,7 +25,4 @@ struct container_search {
 	bool is_denied; /* a file or socket exists that this user may not read */
 };
 
-/* Returns the new key, to be completed; NULL: no room, or no key (too long, too short). */
-struct container_key *container_add_key(struct container_search *search, const char *prefix, const char *text);
-
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/sources/containers/container_key.h"
 
 enum { ANSWER_SIZE = 1 << 20, WAIT_S = 2 };
 
