@@ -95,7 +95,7 @@ static enum exit_code take_container(const char *text, struct options *options)
 {
 	struct reason reason = { 0 };
 	if (!container_is_name(text) && !strchr(text, '/'))
-		return usage("-p takes a process id, docker:NAME, podman:NAME or pod/NAME, not", text);
+		return usage("-p takes a process id (a whole number above 0), docker:NAME, podman:NAME or pod/NAME, not", text);
 	enum status status = container_run_find(text, &options->pid, &reason);
 	return status == STATUS_OK ? EXIT_OK : command_fail(status, &reason);
 }
