@@ -418,8 +418,9 @@ def truths_of(report):
             out["pmtop_batch_seconds", ("mode", name), ("quantile", "0.5")] = row["p50_s"]
     for row in report["operations"]:
         if row["depth"] == 0:
-            out["pmtop_phase_seconds_sum", ("mode", mode), ("phase", row["name"])] = row["total_s"]
-            out["pmtop_phase_seconds_count", ("mode", mode), ("phase", row["name"])] = row["count"]
+            for family in ("operation", "phase")[:1 if row["name"] in ("unattributed", "between") else 2]:
+                out[f"pmtop_{family}_seconds_sum", ("mode", mode), ("phase", row["name"])] = row["total_s"]
+                out[f"pmtop_{family}_seconds_count", ("mode", mode), ("phase", row["name"])] = row["count"]
     for row in report.get("gpu", []):
         gpu = ("gpu", str(row["index"]))
         out |= {("pmtop_gpu_power_watts", gpu): row["power_w"], ("pmtop_gpu_memory_used_bytes", gpu): row["memory_used_bytes"],

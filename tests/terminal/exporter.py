@@ -54,6 +54,19 @@ def check_figures():
     assert close(value(page, "pmtop_system_cpu_ratio"), reported["system"]["cpu"]["busy_ratio"])
 
 
+def check_kinds():
+    """A family that pmtop export has too is of one kind in both, with the same buckets."""
+    page, exported = page_of(RECORDING), run("export", "--to=openmetrics", RECORDING).stdout
+    kinds = [dict(re.findall(r"^# TYPE (\w+) (\w+)", text, re.M)) for text in (page, exported)]
+    # The file for node_exporter names a counter as its samples, OpenMetrics without "_total".
+    kinds[1] = {name + "_total" * (kind == "counter"): kind for name, kind in kinds[1].items()}
+    both = set(kinds[0]) & set(kinds[1])
+    assert {"pmtop_step_seconds", "pmtop_phase_seconds", "pmtop_loss"} <= both, both
+    assert not [(name, kinds[0][name], kinds[1][name]) for name in both if kinds[0][name] != kinds[1][name]]
+    for bound in ("0.1", r"\+Inf"):
+        assert value(page, "pmtop_step_seconds_bucket", f'le="{bound}"') == value(exported, "pmtop_step_seconds_bucket", f'mode="train".*le="{bound}"')
+
+
 def check_file():
     page = page_of(RECORDING)
     assert stat.S_IMODE(os.stat("page.prom").st_mode) == 0o644
@@ -148,5 +161,5 @@ def check_refusals():
     assert gone.returncode == 3, gone
 
 
-for each in (check_figures, check_file, check_manual, check_server, check_attack, check_refusals):
+for each in (check_figures, check_kinds, check_file, check_manual, check_server, check_attack, check_refusals):
     each()

@@ -38,6 +38,7 @@ expect unknown_option_is_named                2 '' '--wrong'                    
 expect missing_value_is_named                 2 '' '-p'                               -- -p
 expect pid_must_be_a_number                   2 '' 'whole number.*zero'               -- -p zero
 expect pid_must_be_positive                   2 '' 'whole number'                     -- -p -5
+expect pod_that_is_not_there_names_a_command     3 '' "kubectl exec -it nobodys-run"  -- -b -p pod/nobodys-run
 expect delay_has_bounds                       2 '' '0\.05 to 60'                      -- -b -p 1 -d 0
 expect count_has_bounds                       2 '' '-n takes'                         -- -b -p 1 -n 0
 expect format_is_one_of_a_list                2 '' 'text, json, csv'                  -- -b -p 1 --format=xml

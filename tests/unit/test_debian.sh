@@ -9,7 +9,7 @@ check() {
 	shift
 	if "$@" > "$scratch/out" 2>&1 < /dev/null; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "not ok: $name"; sed 's/^/    /' "$scratch/out" | head -n 20; fi
 }
-make_it() { MAKEFLAGS='' make -s BUILD="$PMTOP_BUILD" PREFIX=/usr DESTDIR="$scratch/root" PYTHON=true "$1"; }
+make_it() { MAKEFLAGS='' make -s BUILD="$PMTOP_BUILD" PREFIX=/usr ZSHDIR=/usr/share/zsh/vendor-completions DESTDIR="$scratch/root" PYTHON=true "$1"; }
 check installs make_it install
 check each_file_belongs_to_one_package config/debian/build --check "$scratch/root/usr"
 touch "$scratch/root/usr/bin/other"

@@ -153,7 +153,7 @@ START_TEST(operations_have_their_path)
 	ck_assert_ptr_nonnull(strstr(text, ",decode,data/decode,1,10,0.5,"));
 	ck_assert_ptr_nonnull(strstr(text, ",forward,forward,0,10,2,"));
 	ck_assert_ptr_nonnull(strstr(export_all("openmetrics"),
-		"pmtop_phase_seconds_sum{run=\"resnet50\",pid=\"48213\",mode=\"train\",phase=\"data/decode\"} 0.5\n"));
+		"pmtop_operation_seconds_sum{run=\"resnet50\",pid=\"48213\",mode=\"train\",phase=\"data/decode\"} 0.5\n"));
 }
 END_TEST
 

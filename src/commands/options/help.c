@@ -11,7 +11,7 @@ static const struct {
 	const char *command, *does;
 } uses[] = {
 	{ "pmtop", "choose a run from a list, then watch it" },
-	{ "pmtop -p PID", "watch a process and its children" },
+	{ "pmtop -p PID", "watch a process and its children; or docker:NAME" },
 	{ "pmtop -s NAME", "watch an instrumented run by its name" },
 	{ "pmtop -- COMMAND ...", "start COMMAND and watch it" },
 	{ "pmtop -r FILE|-", "replay a recording or a stream" },

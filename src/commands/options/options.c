@@ -16,6 +16,8 @@
 #include "src/commands/options/help.h"
 #include "src/commands/options/options_rows.h"
 #include "src/commands/options/version.h"
+#include "src/session/runs/container_run.h"
+#include "src/sources/containers/container.h"
 #include "src/sources/synthetic/synthetic.h"
 #include "ui/themes/theme_book.h"
 
@@ -89,6 +91,16 @@ static enum exit_code refuse_argument(const char *command, const char *argument)
 	return usage(what, argument);
 }
 
+/* -p docker:NAME, podman:NAME, pod/NAME, NAMESPACE/NAME */
+static enum exit_code take_container(const char *text, struct options *options)
+{
+	struct reason reason = { 0 };
+	if (!container_is_name(text) && !strchr(text, '/'))
+		return usage("-p takes a process id (a whole number above 0), docker:NAME, podman:NAME or pod/NAME, not", text);
+	enum status status = container_run_find(text, &options->pid, &reason);
+	return status == STATUS_OK ? EXIT_OK : command_fail(status, &reason);
+}
+
 static enum exit_code take_words(char **word, char **end, struct options *options)
 {
 	if (word == end)
@@ -103,6 +115,9 @@ static enum exit_code take_words(char **word, char **end, struct options *option
 		return EXIT_OK;
 	if (command->words == COMMAND_TAKES_NOTHING || options->word_count > 1)
 		return refuse_argument(word[0], word[command->words == COMMAND_TAKES_NOTHING ? 1 : 2]);
+	if (container_is_name(word[1]) && access(word[1], F_OK) != 0 && !options->pid && !options->run_name &&
+		!options->replay)
+		return take_container(word[1], options);
 	return options_target(word[1], options) ? EXIT_OK : refuse_argument(word[0], word[1]);
 }
 
@@ -123,7 +138,7 @@ static enum exit_code take_other(const char *name, struct options *options)
 	else if (!strcmp(name, "demo"))
 		options->demo = optarg ? optarg : "";
 	else if (!strcmp(name, "pid") && !is_pid(optarg, &options->pid))
-		return usage("a process id is a whole number above 0, not", optarg);
+		return take_container(optarg, options);
 	else if (!strcmp(name, "size") && !size_number(optarg, &options->width, &options->height))
 		return usage("--size takes COLUMNSxROWS, such as 120x40, not", optarg);
 	return EXIT_OK;

@@ -10,6 +10,7 @@
 #include "src/export/finished.h"
 #include "src/export/metrics/openmetrics.h"
 #include "src/export/metrics/openmetrics_hardware.h"
+#include "src/export/metrics/openmetrics_histogram.h"
 #include "src/model/run/refusals.h"
 #include "src/rules/alerts_list.h"
 
@@ -64,6 +65,10 @@ static void summary(struct openmetrics *text, double p50, double p95, double sum
 		track->step.count ? track->step.last_s : NAN) \
 	X(step_min_seconds, "seconds", "The shortest step of the run.", track->step.count ? track->step.min_s : NAN) \
 	X(step_max_seconds, "seconds", "The longest step of the run.", track->step.count ? track->step.max_s : NAN) \
+	X(step_median_seconds, "seconds", "Median of the steps of the run, within 2 %.", \
+		track->step.count ? track->step.p50_s : NAN) \
+	X(step_p95_seconds, "seconds", "95th percentile of the steps of the run, within 2 %.", \
+		track->step.count ? track->step.p95_s : NAN) \
 	X(step_recent_median_seconds, "seconds", "Median of the last 200 steps.", \
 		track->recent.count ? track->recent.p50_s : NAN) \
 	X(step_recent_p95_seconds, "seconds", "95th percentile of the last 200 steps.", \
@@ -112,12 +117,14 @@ static void write_totals(struct openmetrics *text)
 		labels_of_track(text, run, track->mode);
 		summary(text, track->batch.p50_s, track->batch.p95_s, track->batch.total_s, track->batch.count);
 	}
-	openmetrics_begin(text, "step_seconds", "summary", "seconds",
-		"Steps of the whole run, each from its batch's begin to the next; quantiles within 2 %.");
+	openmetrics_begin(text, "step_seconds", "histogram", "seconds",
+		"Steps, each from its batch's begin to the next; bounds within 2 %.");
 	EACH_TRACK(text, run, track)
 	{
+		struct run_histogram histogram = { 0 };
 		labels_of_track(text, run, track->mode);
-		summary(text, track->step.p50_s, track->step.p95_s, track->step.total_s, track->step.count);
+		if (run_histogram_add_steps(run, track, &openmetrics_step_bounds, &histogram) && histogram.count)
+			openmetrics_histogram(text, &openmetrics_step_bounds, &histogram, NULL);
 	}
 	openmetrics_begin(
 		text, "flagged_batches", "counter", "", "Batches that were flagged as slow, since pmtop watches.");
@@ -176,7 +183,20 @@ static void labels_of_operation(struct openmetrics *text, const struct run *run,
 
 static void write_phases(struct openmetrics *text)
 {
-	openmetrics_begin(text, "phase_seconds", "summary", "seconds",
+	openmetrics_begin(
+		text, "phase_seconds", "histogram", "seconds", "Outermost spans, by name and mode; bounds within 2 %.");
+	EACH_OPERATION(text, run, i)
+	{
+		const struct operation *operation = &run->operations[i];
+		struct run_histogram histogram = { 0 };
+		if (operation->parent != NAME_NONE || operation->name >= NAME_SAMPLED ||
+			!run_histogram_add_spans(run, operation->mode, operation->name, &openmetrics_phase_bounds, &histogram) ||
+			!histogram.count)
+			continue;
+		labels_of_operation(text, run, i);
+		openmetrics_histogram(text, &openmetrics_phase_bounds, &histogram, NULL);
+	}
+	openmetrics_begin(text, "operation_seconds", "summary", "seconds",
 		"Operations of the whole run, by their path; quantiles within 2 %.");
 	EACH_OPERATION(text, run, i)
 	{

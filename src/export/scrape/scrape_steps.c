@@ -6,30 +6,17 @@
 
 #include "src/base/clock.h"
 #include "src/export/figures/scope.h"
+#include "src/export/metrics/openmetrics_histogram.h"
 #include "src/export/scrape/scrape.h"
-#include "src/model/run/figures/run_histogram.h"
 #include "src/model/run/steps/tracks.h"
 
-enum { MODES_NAMED_MAX = 3, EXEMPLAR_SIZE = 160 };
-
-static const struct run_bounds step_bounds = { 12, { 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60 } };
-static const struct run_bounds phase_bounds = { 4, { 0.01, 0.05, 0.25, 1 } };
-
-static void write_histogram(struct scrape *scrape, const struct run_bounds *bounds,
-	const struct run_histogram *histogram, char exemplars[][EXEMPLAR_SIZE])
-{
-	for (size_t i = 0; i <= bounds->count; i++)
-		openmetrics_bucket(&scrape->text, i < bounds->count ? bounds->s[i] : INFINITY,
-			i < bounds->count ? histogram->cumulative[i] : histogram->count, exemplars ? exemplars[i] : "");
-	openmetrics_sample(&scrape->text, "_sum", NULL, histogram->total_s);
-	openmetrics_sample(&scrape->text, "_count", NULL, (double)histogram->count);
-}
+enum { MODES_NAMED_MAX = 3 };
 
 /* -- steps -- */
 
 /* Of each bucket the newest batch in it: its number, and where it is in a recording of the run. */
-static void find_exemplars(
-	const struct scrape_subject *subject, const struct track *track, char out[RUN_BOUNDS_MAX + 1][EXEMPLAR_SIZE])
+static void find_exemplars(const struct scrape_subject *subject, const struct track *track,
+	char out[RUN_BOUNDS_MAX + 1][OPENMETRICS_EXEMPLAR_SIZE])
 {
 	const struct model *model = subject->source->model;
 	unsigned seen = 0;
@@ -38,12 +25,13 @@ static void find_exemplars(
 		size_t i = 0;
 		if (!batch || !isfinite(batch->step_s) || !batch->end_ns)
 			continue;
-		while (i < step_bounds.count && batch->step_s > step_bounds.s[i])
+		while (i < openmetrics_step_bounds.count && batch->step_s > openmetrics_step_bounds.s[i])
 			i++;
 		/* A recording has no batches from before pmtop came. */
 		if (!out[i][0] && batch->begin_ns >= model->first_ns)
-			snprintf(out[i], EXEMPLAR_SIZE, "{batch=\"%" PRIu64 "\",recording_offset_seconds=\"%.3f\"} %.12g %.3f",
-				batch->ordinal, seconds_between(model->first_ns, batch->begin_ns), batch->step_s,
+			snprintf(out[i], OPENMETRICS_EXEMPLAR_SIZE,
+				"{batch=\"%" PRIu64 "\",recording_offset_seconds=\"%.3f\"} %.12g %.3f", batch->ordinal,
+				seconds_between(model->first_ns, batch->begin_ns), batch->step_s,
 				(double)(subject->source->realtime_offset_ns + batch->end_ns) * 1e-9);
 	}
 }
@@ -55,15 +43,16 @@ static void write_steps(struct scrape *scrape)
 	EACH_SUBJECT(scrape, subject)
 	{
 		struct run_histogram histogram = { 0 };
-		char exemplars[RUN_BOUNDS_MAX + 1][EXEMPLAR_SIZE] = { "" };
+		char exemplars[RUN_BOUNDS_MAX + 1][OPENMETRICS_EXEMPLAR_SIZE] = { "" };
 		const struct track *track = subject->run && subject->run->track_count ? run_main(subject->run) : NULL;
-		if (!track || !run_histogram_add_steps(subject->run, track, &step_bounds, &histogram) || !histogram.count)
+		if (!track || !run_histogram_add_steps(subject->run, track, &openmetrics_step_bounds, &histogram) ||
+			!histogram.count)
 			continue;
 		if (!scrape->options->is_plain)
 			find_exemplars(subject, track, exemplars);
 		scrape_label(scrape, subject);
 		openmetrics_label(&scrape->text, "mode", scope_mode_name(subject->run, track->mode));
-		write_histogram(scrape, &step_bounds, &histogram, exemplars);
+		openmetrics_histogram(&scrape->text, &openmetrics_step_bounds, &histogram, exemplars);
 	}
 }
 
@@ -118,18 +107,19 @@ static void write_phases_of(struct scrape *scrape, const struct scrape_subject *
 		bool is_named = is_phase(phase, mode) && place_of(run, phase, mode) < SCRAPE_PHASES_MAX &&
 			!scrape_is_other(run_name(run, phase->name));
 		if (!is_phase(phase, mode) ||
-			!run_histogram_add_spans(run, mode, phase->name, &phase_bounds, is_named ? &histogram : &others) ||
+			!run_histogram_add_spans(
+				run, mode, phase->name, &openmetrics_phase_bounds, is_named ? &histogram : &others) ||
 			!is_named)
 			continue;
 		scrape_label(scrape, subject);
 		openmetrics_label(&scrape->text, "phase", run_name(run, phase->name));
-		write_histogram(scrape, &phase_bounds, &histogram, NULL);
+		openmetrics_histogram(&scrape->text, &openmetrics_phase_bounds, &histogram, NULL);
 	}
 	if (!others.count)
 		return;
 	scrape_label(scrape, subject);
 	openmetrics_label(&scrape->text, "phase", SCRAPE_OTHER);
-	write_histogram(scrape, &phase_bounds, &others, NULL);
+	openmetrics_histogram(&scrape->text, &openmetrics_phase_bounds, &others, NULL);
 }
 
 static void write_phases(struct scrape *scrape)
