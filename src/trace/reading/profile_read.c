@@ -139,6 +139,7 @@ static void take_device(struct profile *profile, struct profile_slice object)
 		.name = profile_names_add(&profile->names, member(object, "name")) };
 	if (token_whole(member(object, "totalGlobalMem"), &bytes) && bytes > 0)
 		gpu->memory_bytes = (double)bytes;
+	token_whole(member(object, "computeMajor"), &gpu->compute_major);
 	profile->gpu_count++;
 }
 
@@ -228,12 +229,14 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 	if (profile->is_cut && !profile->damaged_offset)
 		profile->damaged_offset = profile->size;
 	profile->why_cut = reader->input->why_not;
-	if (!reader->has_events || (!profile->event_count && (profile->is_cut || profile->damaged_count)))
+	if (!reader->has_events || (!profile->event_count && (profile->is_cut || profile->damaged_count)) ||
+		(profile->event_count && !profile->has_phases))
 		return reason_set(why_not, STATUS_UNSUPPORTED, "give a file that torch.profiler wrote (export_chrome_trace)",
 			"no trace: %s",
-			reader->input->failed ? profile->why_cut.text
-				: first           ? "it has no traceEvents"
-								  : "the file is empty");
+			reader->input->failed             ? profile->why_cut.text
+				: first && reader->has_events ? "its objects are no events"
+				: first                       ? "it has no traceEvents"
+											  : "the file is empty");
 	return STATUS_OK;
 }
 
