@@ -166,6 +166,16 @@ START_TEST(collectives_do_not_lower_the_occupancy)
 }
 END_TEST
 
+START_TEST(a_byte_order_mark_is_skipped)
+{
+	struct reason reason = { "", "" };
+	static const char text[] = "\xef\xbb\xbf{\"traceEvents\":[" OP("a", "1", "2", "1") "]}";
+	ck_assert_int_eq(profile_analyse_memory(all, text, sizeof text - 1, GROUP_NAME, &reason), STATUS_OK);
+	is_open = true;
+	ck_assert_uint_eq(all->profile.event_count, 1);
+}
+END_TEST
+
 START_TEST(an_array_of_other_objects_is_no_trace)
 {
 	struct reason reason = { "", "" };
@@ -189,6 +199,7 @@ int main(void)
 	tcase_add_test(tests, tensor_cores_are_advised_as_the_gpu_has_them);
 	tcase_add_test(tests, a_library_named_gemm_is_no_matrix_product);
 	tcase_add_test(tests, collectives_do_not_lower_the_occupancy);
+	tcase_add_test(tests, a_byte_order_mark_is_skipped);
 	tcase_add_test(tests, an_array_of_other_objects_is_no_trace);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -215,6 +215,10 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 {
 	struct profile *profile = reader->profile;
 	char first = peek(reader);
+	if (strncmp(text_at(reader), "\xef\xbb\xbf", 3) == 0) {
+		reader->at += 3;
+		first = peek(reader);
+	}
 	if (first == '[') {
 		reader->at++;
 		read_events(reader);
@@ -279,6 +283,7 @@ bool profile_is_trace(const char *path)
 		for (size_t i = 0; i < 16 && input.length < 64 << 10 && profile_input_fill(&input, 0); i++)
 			continue;
 		const char *first = input.data ? token_space(input.data) : "";
+		first = token_space(first + 3 * (strncmp(first, "\xef\xbb\xbf", 3) == 0));
 		is_trace = (*first == '{' && memmem(input.data, input.length, "\"traceEvents\"", 13)) ||
 			(*first == '[' && memmem(input.data, input.length, "\"ph\"", 4));
 	}
