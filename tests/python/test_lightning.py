@@ -417,9 +417,9 @@ def test_spans_of_the_user_nest(pl):
     module.training_step, module.optimizer_step = training_step, optimizer_step
     trainer_of(pl, max_epochs=1).fit(module, loader(3))
     seen = reported()
-    assert {row["name"]: row["depth"] for row in seen["operations"] if row["name"] not in ("unattributed", "lightning")} == {
+    assert {row["name"]: row["depth"] for row in seen["operations"] if row["name"] not in ("unattributed", "lightning", "gc")} == {
         "data": 0, "transfer": 0, "mine": 0, "forward": 1, "augment": 2, "zero_grad": 1, "backward": 1, "clip": 1, "optimizer": 1}
-    assert {row["count"] for row in seen["operations"] if row["name"] != "zero_grad"} == {3}
+    assert {row["count"] for row in seen["operations"] if row["name"] not in ("zero_grad", "gc")} == {3}
 
 
 def test_a_user_who_also_instruments_is_counted_once(pl):
@@ -558,6 +558,12 @@ def test_the_users_profiler_sees_all_and_is_left_alone(pl):
     trainer = trainer_of(pl, max_epochs=1, profiler=profiler)
     trainer.fit(learner(pl), loader(3))
     assert len(profiler.recorded_durations["run_training_batch"]) == 3
+    actions = next(callback.actions for callback in trainer.callbacks if hasattr(callback, "actions"))
+    rows = {row.name: row for row in actions.rows()}
+    for name in ("run_training_epoch", "run_training_batch", next(name for name in rows if name.endswith(".optimizer_step"))):
+        assert rows[name].calls == len(profiler.recorded_durations[name])
+        assert rows[name].total_s == pytest.approx(sum(profiler.recorded_durations[name]), rel=0.2, abs=0.01)
+        assert 0 < rows[name].ratio <= 1 and f"{name} " in actions.table()
     assert "start" not in vars(profiler) and "stop" not in vars(profiler)
     assert reported()["batch"]["count"] == 3
 

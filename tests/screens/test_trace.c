@@ -365,6 +365,20 @@ START_TEST(b_groups_the_operators_anew_and_back)
 }
 END_TEST
 
+START_TEST(operators_by_module_stand_below_the_module)
+{
+	open_full(160, 40, CHARSET_BRAILLE);
+	type("2bbb");
+	int net = row_of(" Net_0"), linear = row_of("   Linear_0"), other = row_of("   Linear_1");
+	ck_assert_int_ge(net, 0);
+	ck_assert_int_gt(linear, net);
+	ck_assert_int_gt(row_of("     aten::"), linear);
+	ck_assert_int_gt(other, linear);
+	type("s");
+	ck_assert_msg(shows(" in Linear_0"), "the module is named where the rows are no tree");
+}
+END_TEST
+
 START_TEST(a_limit_leaves_the_first_rows_of_any_order)
 {
 	view.limit = 2;
@@ -562,6 +576,7 @@ int main(void)
 	tcase_add_test(tests, reading_shows_how_far_it_is);
 	tcase_add_test(tests, s_sorts_by_the_next_column_and_capital_i_reverses);
 	tcase_add_test(tests, b_groups_the_operators_anew_and_back);
+	tcase_add_test(tests, operators_by_module_stand_below_the_module);
 	tcase_add_test(tests, a_limit_leaves_the_first_rows_of_any_order);
 	tcase_add_test(tests, a_search_goes_to_matches_around_the_end);
 	tcase_add_test(tests, escape_goes_back_one_page_at_a_time);

@@ -272,6 +272,28 @@ START_TEST(code_of_libraries_and_generated_code_is_not_the_programs)
 }
 END_TEST
 
+START_TEST(a_stack_of_cpp_only_is_that_of_its_autograd_node)
+{
+	static const char *const functions[] = { "torch::unwind::unwind()", "at::detail::empty_cuda(int)",
+		"at::native::mm(int)", "torch::autograd::generated::MmBackward0::apply(int)" };
+	struct snapshot_stacks stacks;
+	uint32_t frames[4];
+	char text[200];
+	ck_assert(snapshot_stacks_init(&stacks));
+	for (size_t i = 0; i < 4; i++) {
+		struct profile_slice file = { "??", 2 }, function = { functions[i], strlen(functions[i]) };
+		frames[i] = snapshot_frame_add(
+			&stacks, profile_names_add(&stacks.names, file), 0, profile_names_add(&stacks.names, function));
+	}
+	uint32_t all = snapshot_stack_add(&stacks, frames, 4), part = snapshot_stack_add(&stacks, frames, 3);
+	snapshot_frame_show(&stacks, stacks.stacks[all].own, false, text, sizeof text);
+	ck_assert_str_eq(text, functions[3]);
+	snapshot_frame_show(&stacks, stacks.stacks[part].own, false, text, sizeof text);
+	ck_assert_str_eq(text, functions[2]);
+	snapshot_stacks_release(&stacks);
+}
+END_TEST
+
 /* -- the history -- */
 
 START_TEST(what_is_live_at_the_peak_includes_what_was_there_before)
@@ -646,6 +668,7 @@ int main(void)
 	tcase_add_test(tests, sums_by_kind_and_stream);
 	tcase_add_test(tests, lines_are_those_of_the_program);
 	tcase_add_test(tests, code_of_libraries_and_generated_code_is_not_the_programs);
+	tcase_add_test(tests, a_stack_of_cpp_only_is_that_of_its_autograd_node);
 	tcase_add_test(tests, what_is_live_at_the_peak_includes_what_was_there_before);
 	tcase_add_test(tests, a_history_that_only_frees_has_its_peak_at_the_begin);
 	tcase_add_test(tests, an_address_that_is_allocated_again_was_freed);

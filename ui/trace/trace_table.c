@@ -43,8 +43,11 @@ static int compare(const void *a, const void *b, void *context)
 	const struct view_state *state = &by->list->state;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	int order = 0;
-	if (by->table->position && by->table->columns[state->sort].form == TRACE_NAME) {
-		order = by->table->position(by->scene, i) < by->table->position(by->scene, k) ? -1 : 1;
+	bool is_name = by->table->position && by->table->columns[state->sort].form == TRACE_NAME;
+	double here = is_name ? by->table->position(by->scene, i) : NAN;
+	if (!isnan(here)) {
+		double there = by->table->position(by->scene, k);
+		order = (here > there) - (here < there);
 	} else if (is_text(by->table->columns[state->sort].form)) {
 		order = by_text(by, i, k);
 	} else {

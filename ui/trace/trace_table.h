@@ -46,8 +46,8 @@ struct trace_table {
 	bool (*has)(const struct trace_scene *scene, uint32_t row); /* rows of others are left out; NULL: all are shown */
 	double (*value)(const struct trace_scene *scene, uint32_t row, int column); /* NAN = unknown */
 	void (*text)(const struct trace_scene *scene, uint32_t row, int column, char out[TRACE_TEXT_SIZE]);
-	/* Of rows that are a tree: the position in it, by which the column of names sorts. NULL: texts sort. */
-	uint32_t (*position)(const struct trace_scene *scene, uint32_t row);
+	/* Of rows that are a tree: the position in it, by which columns of names sort. NULL, or NAN: texts sort. */
+	double (*position)(const struct trace_scene *scene, uint32_t row);
 	/* The column to sort by at first. */
 	int (*sort)(const struct trace_scene *scene);
 	/* Pieces for the right end of the title; NULL: none. */

@@ -29,6 +29,7 @@ from torch.utils.data import DataLoader
 import pmtop
 
 from . import torch
+from ._torch.actions import Actions
 from ._torch.patch import FORWARD
 from ._torch.data import LoaderFacts
 from ._torch.data import _size as size_of
@@ -115,6 +116,9 @@ class _Callback:
         self._parts: Optional[_Parts] = None
         self._listener: Optional[_Listener] = None
         self._by_hand: Optional[int] = None
+        self._actions = Actions()
+
+    actions = property(lambda self: self._actions, doc="What the trainer did since its last setup, as SimpleProfiler counts it.")
 
     def __reduce__(self) -> Any:
         own = {key: value for key, value in self.__dict__.items() if not key.startswith("_") and key not in ("log", "log_dict")}
@@ -145,7 +149,7 @@ class _Callback:
                 pmtop.meta(key, str(value))
         is_manual = not pl_module.automatic_optimization
         self._parts = _Parts(is_manual, self.profile, name)
-        self._listener = _Listener(trainer, pl_module, self._parts.device, "training_step" if is_manual else None)
+        self._listener = _Listener(trainer, pl_module, self._parts.device, "training_step" if is_manual else None, self._actions)
         pmtop.meta("between", "lightning" if self._listener.is_on else "data")
 
     def _unlisten(self) -> None:
@@ -497,7 +501,7 @@ class _Listener:
 
     skipped: the last word of an action that is no span. is_on: False if this profiler's methods cannot be replaced."""
 
-    def __init__(self, trainer: Any, module: Any, device: Any, skipped: Optional[str]) -> None:
+    def __init__(self, trainer: Any, module: Any, device: Any, skipped: Optional[str], counts: Actions) -> None:
         self.profiler = profiler = trainer.profiler
         self._loggers: list[tuple[Any, str]] = []
         actions: dict[str, Union[_Action, _Hook, None]] = {}
@@ -514,6 +518,7 @@ class _Listener:
 
         def listening_start(action_name: str) -> None:
             start(action_name)
+            counts.start(action_name)
             action = action_of(action_name)
             if action is not None:
                 action.start()
@@ -522,6 +527,7 @@ class _Listener:
             action = action_of(action_name)
             if action is not None:
                 action.stop()
+            counts.stop(action_name)
             stop(action_name)
 
         try:

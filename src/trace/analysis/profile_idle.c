@@ -73,7 +73,8 @@ struct unions {
 static int64_t extend(int64_t *until, int64_t *length, const struct profile_work *work, int64_t other)
 {
 	int64_t from = work->start_ns > *until ? work->start_ns : *until, to = profile_work_end(work);
-	if (to <= from)
+	/* A kernel of 0 µs, by a clock of whole microseconds, ends a gap too. */
+	if (to < from)
 		return 0;
 	*length += to - from;
 	*until = to;
@@ -149,6 +150,9 @@ static void split_gaps(struct profile_gpu *gpu, const struct merge *merge, const
 		at = profile_waits_split(waits, at, gap->start_ns, gap->end_ns, split);
 		for (int kind = 0; kind < IDLE_KIND_COUNT; kind++)
 			gpu->idle_split_ns[kind] += split[kind];
+		bool is_stall = gap->end_ns - gap->start_ns >= PROFILE_STALL_NS;
+		*(is_stall ? &gpu->stall_ns : &gpu->launch_ns) += split[IDLE_HOST];
+		gpu->stall_count += is_stall && split[IDLE_HOST] >= PROFILE_STALL_NS;
 	}
 }
 

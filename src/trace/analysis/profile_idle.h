@@ -16,8 +16,11 @@ struct profile_gpu {
 	uint64_t kernel_count;
 	int64_t kernel_ns; /* summed, not the union */
 	int64_t window_ns, busy_ns, idle_ns;
-	int64_t idle_split_ns[IDLE_KIND_COUNT];        /* if has_split: their sum is idle_ns */
-	bool has_split;                                /* the trace has host events */
+	int64_t idle_split_ns[IDLE_KIND_COUNT]; /* if has_split: their sum is idle_ns */
+	bool has_split;                         /* the trace has host events */
+	/* Of idle_split_ns[IDLE_HOST]: in gaps shorter than PROFILE_STALL_NS, and in the others; these, counted. */
+	int64_t launch_ns, stall_ns;
+	uint64_t stall_count;
 	int64_t compute_ns, copy_ns, communication_ns; /* unions */
 	int64_t overlap_ns;                            /* of communication with computation */
 	int64_t busy_curve_ns[PROFILE_CURVE_SIZE];     /* busy in each part of the window, all of one length */
@@ -33,7 +36,8 @@ struct profile_gap {
 	uint32_t before, after;      /* names of the kernels before and after; 0 = none */
 };
 
-enum { PROFILE_GAPS_MAX = 50 };
+/* Launching a kernel late takes microseconds. In a longer gap the host did something else. */
+enum { PROFILE_GAPS_MAX = 50, PROFILE_STALL_NS = 1000000 };
 
 struct profile_step {
 	int64_t number; /* of ProfilerStep#N */

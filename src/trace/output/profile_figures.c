@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "src/base/text.h"
+#include "src/trace/output/profile_view.h"
 #include "src/trace/store/profile_kinds.h"
 #include "src/trace/store/profile_table.h"
 
@@ -37,12 +38,47 @@ static void add_idle(struct profile_figures *out, const struct profile_gpu *gpu)
 	add(out, "gpu.idle_ratio", FORM_RATIO, gpu ? ratio((double)gpu->idle_ns, window) : NAN);
 	for (int i = 0; i < IDLE_KIND_COUNT; i++)
 		add(out, names[i], FORM_RATIO, gpu && gpu->has_split ? ratio((double)gpu->idle_split_ns[i], window) : NAN);
+	add(out, "idle.launch_ratio", FORM_RATIO, gpu && gpu->has_split ? ratio((double)gpu->launch_ns, window) : NAN);
 	bool has = gpu && gpu->communication_ns;
 	add(out, "communication.exposed_ratio", FORM_RATIO,
 		has ? ratio((double)(gpu->communication_ns - gpu->overlap_ns), window) : NAN);
 	add(out, "communication.overlap_ratio", FORM_RATIO,
 		has ? ratio((double)gpu->overlap_ns, (double)gpu->communication_ns) : NAN);
 	add(out, "kernels.mean_s", FORM_SECONDS, gpu ? ratio(seconds(gpu->kernel_ns), (double)gpu->kernel_count) : NAN);
+}
+
+/* The long gaps of the first GPU in which the host did no known waiting; those that set up the GPU apart. */
+static void add_stalls(struct profile_figures *out, struct profile_analysis *analysis)
+{
+	struct profile_names *names = &analysis->profile.names;
+	const struct profile_idle *idle = &analysis->idle;
+	const struct profile_gpu *gpu = idle->gpu_count && idle->gpus[0].has_split ? &idle->gpus[0] : NULL;
+	const struct profile_gap *longest = NULL;
+	int64_t setup_ns = 0;
+	uint64_t setups = 0;
+	uint32_t call = 0;
+	for (uint32_t i = 0; gpu && i < idle->gap_count; i++) {
+		const struct profile_gap *gap = &idle->gaps[i];
+		if (gap->gpu || gap->kind != IDLE_HOST || gap->end_ns - gap->start_ns < PROFILE_STALL_NS)
+			continue;
+		if (gap->host && profile_name_traits(names, gap->host) & TRAIT_SETUP) {
+			call = call ? call : gap->host;
+			setup_ns += gap->end_ns - gap->start_ns;
+			setups++;
+		} else if (!longest) {
+			longest = gap;
+		}
+	}
+	double window = gpu ? (double)gpu->window_ns : NAN;
+	add(out, "idle.setup_ratio", FORM_RATIO, gpu ? ratio((double)setup_ns, window) : NAN);
+	add_name(out, "idle.setup_call", analysis, call);
+	int64_t stall_ns = gpu && gpu->stall_ns > setup_ns ? gpu->stall_ns - setup_ns : 0;
+	add(out, "idle.stall_ratio", FORM_RATIO, longest ? ratio((double)stall_ns, window) : NAN);
+	add(out, "idle.stall_count", FORM_COUNT,
+		longest && gpu->stall_count > setups ? (double)(gpu->stall_count - setups) : NAN);
+	add(out, "idle.stall_longest_s", FORM_SECONDS, longest ? seconds(longest->end_ns - longest->start_ns) : NAN);
+	uint32_t host = longest ? (longest->line ? longest->line : longest->host) : 0;
+	add_name(out, "idle.stall_host", analysis, profile_names_begin(names, host, "ProfilerStep#") ? 0 : host);
 }
 
 static void add_kernels(struct profile_figures *out, struct profile_analysis *analysis)
@@ -56,8 +92,9 @@ static void add_kernels(struct profile_figures *out, struct profile_analysis *an
 		unsigned traits = profile_name_traits(&profile->names, kernel->name);
 		double time = (double)kernel->total_ns;
 		all += time;
-		occupied += kernel->occupancy_ns;
-		occupancy += kernel->occupancy_sum;
+		/* Collectives occupy a few warps by design. */
+		occupied += traits & TRAIT_COMMUNICATION ? 0 : kernel->occupancy_ns;
+		occupancy += traits & TRAIT_COMMUNICATION ? 0 : kernel->occupancy_sum;
 		if (traits & TRAIT_LAYOUT)
 			layout += time, layouts += (double)kernel->count;
 		if (traits & TRAIT_ELEMENTWISE)
@@ -70,6 +107,10 @@ static void add_kernels(struct profile_figures *out, struct profile_analysis *an
 	}
 	add(out, "matrix.plain_ratio", FORM_RATIO, ratio(plain, all));
 	add_name(out, "matrix.plain_kernel", analysis, plain_kernel);
+	char label[400];
+	if (plain_kernel)
+		text_shorten(out->rows[out->count - 1].text, sizeof out->rows->text,
+			profile_kernel_label(&profile->names, plain_kernel, label, sizeof label), 48);
 	add(out, "layout.ratio", FORM_RATIO, ratio(layout, all));
 	add(out, "layout.count", FORM_COUNT, layouts);
 	add(out, "elementwise.ratio", FORM_RATIO, ratio(elementwise, all));
@@ -123,7 +164,17 @@ static void add_items(struct profile_figures *out, struct profile_analysis *anal
 	add_name(out, "items.line", analysis, line);
 }
 
-static void add_top(struct profile_figures *out, const struct profile_analysis *analysis)
+/* Rules on communication and on kernels say more of these than that they take long. */
+static bool is_container(struct profile_names *names, uint32_t name)
+{
+	static const char *const parts[] = { "CompiledF", "Torch-Compiled Region" };
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (profile_names_contain(names, name, parts[i]))
+			return true;
+	return profile_name_traits(names, name) & TRAIT_COMMUNICATION;
+}
+
+static void add_top(struct profile_figures *out, struct profile_analysis *analysis)
 {
 	bool has_gpu = analysis->idle.gpu_count > 0;
 	double all = 0, most = 0;
@@ -134,11 +185,13 @@ static void add_top(struct profile_figures *out, const struct profile_analysis *
 		if (profile_kind_of(op->name) != PROFILE_OP)
 			continue;
 		all += self;
-		if (self > most)
+		if (self > most && !is_container(&analysis->profile.names, profile_name_of(op->name)))
 			most = self, top = profile_name_of(op->name);
 	}
 	add_name(out, "top.operator", analysis, top);
 	add(out, "top.ratio", FORM_RATIO, ratio(most, all));
+	add(out, "top.time_ratio", FORM_RATIO,
+		ratio(most, (double)(analysis->profile.end_ns - analysis->profile.start_ns)));
 	add(out, "top.device", FORM_TEXT, NAN);
 	snprintf(out->rows[out->count - 1].text, sizeof out->rows->text, "%s", has_gpu ? "GPU" : "CPU");
 }
@@ -153,7 +206,21 @@ static void add_memory(struct profile_figures *out, const struct profile_analysi
 			total = analysis->profile.gpus[i].memory_bytes;
 	add(out, "memory.peak_bytes", FORM_BYTES, has ? (double)memory->peak_bytes : NAN);
 	add(out, "memory.peak_ratio", FORM_RATIO, has ? ratio((double)memory->peak_bytes, total) : NAN);
-	add_name(out, "memory.holder", analysis, has && memory->holder_count ? memory->holders[0].op : 0);
+	bool is_most = has && memory->holder_count && memory->holders[0].bytes * 2 > memory->peak_bytes;
+	add_name(out, "memory.holder", analysis, is_most ? memory->holders[0].op : 0);
+	int64_t before = has ? memory->peak_bytes - memory->seen_bytes : 0;
+	add(out, "memory.before_bytes", FORM_BYTES, before > 0 ? (double)before : NAN);
+}
+
+/* 1 = yes; 0 = no, or unknown. */
+static void add_device(struct profile_figures *out, const struct profile_analysis *analysis)
+{
+	int64_t major = 0;
+	for (uint32_t i = 0; i < analysis->profile.gpu_count && analysis->idle.gpu_count; i++)
+		if (analysis->profile.gpus[i].index == analysis->idle.gpus[0].index)
+			major = analysis->profile.gpus[i].compute_major;
+	add(out, "gpu.is_before_volta", FORM_COUNT, major > 0 && major < 7);
+	add(out, "gpu.is_before_ampere", FORM_COUNT, major > 0 && major < 8);
 }
 
 void profile_figures_find(struct profile_analysis *analysis, struct profile_figures *out)
@@ -162,6 +229,8 @@ void profile_figures_find(struct profile_analysis *analysis, struct profile_figu
 	double window = gpu ? seconds(gpu->window_ns) : NAN;
 	out->count = 0;
 	add_idle(out, gpu);
+	add_stalls(out, analysis);
+	add_device(out, analysis);
 	add_kernels(out, analysis);
 	add_copies(out, analysis, window);
 	add_items(out, analysis, window);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "src/base/text.h"
@@ -40,10 +41,14 @@ static void number_cell(struct buffer *out, double ns, int width, bool is_known)
 	profile_cell(out, is_known ? time_text(number, ns) : "–", -width);
 }
 
+static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
+/* `what`: the word for one. */
 static void more(struct buffer *out, uint32_t shown, uint32_t count, const char *what)
 {
 	if (shown < count)
-		buffer_printf(out, "  … %" PRIu32 " more %s (--limit=%" PRIu32 ")\n", count - shown, what, count);
+		buffer_printf(out, "  … %" PRIu32 " more %s%s (--limit=%" PRIu32 ")\n", count - shown, what,
+			plural(count - shown), count);
 }
 
 static uint32_t rows_shown(const struct profile_view *view, uint32_t count)
@@ -52,12 +57,21 @@ static uint32_t rows_shown(const struct profile_view *view, uint32_t count)
 	return count < limit ? count : limit;
 }
 
-/* Words, wrapped at the width; following lines are indented by `indent`. */
-static void print_wrapped(struct buffer *out, const char *text, int width, int indent)
+/* Up to the next space, or the next that follows a comma. */
+static size_t part_length(const char *text, bool is_list)
+{
+	size_t length = strcspn(text, " ");
+	while (is_list && text[length] && text[length - (length > 0)] != ',')
+		length += 1 + strcspn(text + length + 1, " ");
+	return length;
+}
+
+/* Words, or the items of a list, wrapped at the width; following lines are indented by `indent`. */
+static void print_parts(struct buffer *out, const char *text, int width, int indent, bool is_list)
 {
 	int column = indent;
 	while (*text) {
-		size_t length = strcspn(text, " ");
+		size_t length = part_length(text, is_list);
 		char word[NAME_SIZE];
 		size_t kept = length < sizeof word ? length : sizeof word - 1;
 		memcpy(word, text, kept);
@@ -75,6 +89,11 @@ static void print_wrapped(struct buffer *out, const char *text, int width, int i
 		text += length + (text[length] == ' ');
 	}
 	buffer_puts(out, "\n");
+}
+
+static void print_wrapped(struct buffer *out, const char *text, int width, int indent)
+{
+	print_parts(out, text, width, indent, false);
 }
 
 /* -- overview -- */
@@ -123,7 +142,7 @@ static void print_idle(struct buffer *all, const struct profile_gpu *gpu, int wi
 	}
 	buffer_puts(out, gpu->has_split ? "" : " (no host events: cause unknown)");
 	buffer_puts(all, "  ");
-	print_wrapped(all, line.data ? line.data : "", width, 2);
+	print_parts(all, line.data ? line.data : "", width, 2, true);
 	buffer_release(&line);
 }
 
@@ -134,8 +153,8 @@ static void print_gpu(struct buffer *out, const struct profile_gpu *gpu, int wid
 	buffer_printf(out, "%-6s busy %s ", profile_gpu_label(gpu->index, label), format_percent(number, ratio));
 	print_bar(out, isnan(ratio) ? 0 : ratio);
 	buffer_printf(out, " %s, ", time_text(number, (double)gpu->busy_ns));
-	buffer_printf(out, "%s kernels, %" PRIu32 " stream%s\n", format_grouped(number, gpu->kernel_count), gpu->streams,
-		gpu->streams == 1 ? "" : "s");
+	buffer_printf(out, "%s kernel%s, %" PRIu32 " stream%s\n", format_grouped(number, gpu->kernel_count),
+		plural(gpu->kernel_count), gpu->streams, plural(gpu->streams));
 	print_idle(out, gpu, width);
 	buffer_printf(out, "  kernels %s", time_text(number, (double)gpu->compute_ns));
 	buffer_printf(out, ", copies %s", time_text(number, (double)gpu->copy_ns));
@@ -271,7 +290,7 @@ static void print_ops(struct buffer *out, const struct profile_analysis *analysi
 		if (analysis->ops.group != GROUP_NAME && !missing)
 			print_by(out, analysis, rows[i], view->width);
 	}
-	more(out, shown, count, "operators");
+	more(out, shown, count, "operator");
 	free(rows);
 }
 
@@ -316,7 +335,7 @@ static void print_kernels(struct buffer *out, const struct profile_analysis *ana
 	shown = rows_shown(view, count);
 	for (uint32_t i = 0; i < shown; i++)
 		print_kernel(out, analysis, rows[i], widths);
-	more(out, shown, count, "kernels");
+	more(out, shown, count, "kernel");
 	free(rows);
 }
 
@@ -400,14 +419,20 @@ static void print_memory(struct buffer *out, const struct profile_analysis *anal
 		buffer_printf(out, " at %s", time_text(number, (double)(memory->peak_at_ns - analysis->profile.start_ns)));
 		if (memory->device_type > 0 && analysis->profile.peak_reserved_bytes > 0)
 			buffer_printf(out, ", reserved %s", format_bytes(number, analysis->profile.peak_reserved_bytes));
-		buffer_printf(out, "; %s allocations\n", format_grouped(number, memory->allocations));
+		buffer_printf(
+			out, "; %s allocation%s\n", format_grouped(number, memory->allocations), plural(memory->allocations));
 		print_curve(out, memory, view->width - 2);
 		for (uint32_t k = 0; k < memory->holder_count && k < HOLDERS_SHOWN; k++) {
 			const struct profile_holder *holder = &memory->holders[k];
 			buffer_printf(out, "%11s  ", format_bytes(number, (double)holder->bytes));
-			profile_cell(out,
-				holder->op ? profile_names_show(names, holder->op, text, sizeof text) : "outside operators",
-				view->width - 14);
+			size_t length = (size_t)snprintf(text, sizeof text, "outside operators");
+			if (holder->op)
+				length = strlen(profile_names_show(names, holder->op, text, sizeof text));
+			if (holder->line && length + 8 < sizeof text) {
+				memcpy(text + length, " in ", 5);
+				profile_names_show(names, holder->line, text + length + 4, sizeof text - length - 4);
+			}
+			profile_cell(out, text, view->width - 14);
 			end_row(out);
 		}
 		if (memory->peak_bytes > memory->seen_bytes)

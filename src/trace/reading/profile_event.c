@@ -312,6 +312,7 @@ void profile_event_take(struct profile *profile, const struct profile_event *eve
 	profile->event_count++;
 	if (phase.length != 1)
 		return;
+	profile->has_phases = true;
 	switch (phase.text[0]) {
 	case 'X': take_complete(profile, event); break;
 	case 'i':

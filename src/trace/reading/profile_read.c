@@ -139,6 +139,7 @@ static void take_device(struct profile *profile, struct profile_slice object)
 		.name = profile_names_add(&profile->names, member(object, "name")) };
 	if (token_whole(member(object, "totalGlobalMem"), &bytes) && bytes > 0)
 		gpu->memory_bytes = (double)bytes;
+	token_whole(member(object, "computeMajor"), &gpu->compute_major);
 	profile->gpu_count++;
 }
 
@@ -214,6 +215,10 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 {
 	struct profile *profile = reader->profile;
 	char first = peek(reader);
+	if (strncmp(text_at(reader), "\xef\xbb\xbf", 3) == 0) {
+		reader->at += 3;
+		first = peek(reader);
+	}
 	if (first == '[') {
 		reader->at++;
 		read_events(reader);
@@ -228,12 +233,14 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 	if (profile->is_cut && !profile->damaged_offset)
 		profile->damaged_offset = profile->size;
 	profile->why_cut = reader->input->why_not;
-	if (!reader->has_events || (!profile->event_count && (profile->is_cut || profile->damaged_count)))
+	if (!reader->has_events || (!profile->event_count && (profile->is_cut || profile->damaged_count)) ||
+		(profile->event_count && !profile->has_phases))
 		return reason_set(why_not, STATUS_UNSUPPORTED, "give a file that torch.profiler wrote (export_chrome_trace)",
 			"no trace: %s",
-			reader->input->failed ? profile->why_cut.text
-				: first           ? "it has no traceEvents"
-								  : "the file is empty");
+			reader->input->failed             ? profile->why_cut.text
+				: first && reader->has_events ? "its objects are no events"
+				: first                       ? "it has no traceEvents"
+											  : "the file is empty");
 	return STATUS_OK;
 }
 
@@ -276,6 +283,7 @@ bool profile_is_trace(const char *path)
 		for (size_t i = 0; i < 16 && input.length < 64 << 10 && profile_input_fill(&input, 0); i++)
 			continue;
 		const char *first = input.data ? token_space(input.data) : "";
+		first = token_space(first + 3 * (strncmp(first, "\xef\xbb\xbf", 3) == 0));
 		is_trace = (*first == '{' && memmem(input.data, input.length, "\"traceEvents\"", 13)) ||
 			(*first == '[' && memmem(input.data, input.length, "\"ph\"", 4));
 	}

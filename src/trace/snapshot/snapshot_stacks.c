@@ -114,8 +114,9 @@ const char *snapshot_frame_show(
 	from = is_full ? 0 : from;
 	text_clean(
 		path, size < sizeof path + LINE_SHOWN ? size - LINE_SHOWN : sizeof path, file.text + from, file.length - from);
-	int length = snprintf(out, size, "%s:%" PRId64 " ", path, stacks->frames[frame].line);
-	if (length > 0 && (size_t)length < size)
+	bool has_file = file.length && !(file.length == 2 && memcmp(file.text, "??", 2) == 0);
+	int length = has_file ? snprintf(out, size, "%s:%" PRId64 " ", path, stacks->frames[frame].line) : 0;
+	if (length >= 0 && (size_t)length < size)
 		text_clean(out + length, size - (size_t)length, function.text, function.length);
 	return out;
 }
@@ -128,7 +129,31 @@ static bool is_stack(const struct snapshot_stacks *stacks, uint32_t id, const ui
 	return stack->count == count && memcmp(stacks->calls + stack->first, frames, count * sizeof *frames) == 0;
 }
 
-/* The innermost frame of the program; without one, the innermost frame of Python, or of all. */
+/* Frames of C++ (stacks="all") that only allocate, or record that. */
+static bool is_allocation(const struct snapshot_stacks *stacks, uint32_t frame)
+{
+	static const char *const parts[] = { "torch::unwind", "CapturedTraceback",
+		"torch::cuda::", "c10::cuda::", "at::detail::" };
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (profile_names_contain(&stacks->names, stacks->frames[frame].function, parts[i]))
+			return true;
+	return false;
+}
+
+/* Of a stack without Python: the node of autograd, or what called the allocator. */
+static uint32_t native_frame(const struct snapshot_stacks *stacks, const uint32_t *frames, size_t count)
+{
+	uint32_t caller = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (profile_names_contain(&stacks->names, stacks->frames[frames[i]].function, "::generated::"))
+			return frames[i];
+		if (!caller && !is_allocation(stacks, frames[i]))
+			caller = frames[i];
+	}
+	return caller ? caller : frames[0];
+}
+
+/* The innermost frame of the program; without one, the innermost frame of Python; without that, see above. */
 static uint32_t own_frame(const struct snapshot_stacks *stacks, const uint32_t *frames, size_t count)
 {
 	uint32_t python = 0;
@@ -139,7 +164,7 @@ static uint32_t own_frame(const struct snapshot_stacks *stacks, const uint32_t *
 		if (!python && file.length > 3 && memcmp(file.text + file.length - 3, ".py", 3) == 0)
 			python = frames[i];
 	}
-	return python ? python : frames[0];
+	return python ? python : native_frame(stacks, frames, count);
 }
 
 static uint32_t insert(

@@ -100,6 +100,7 @@ struct profile_gpu_info {
 	int32_t index;
 	uint32_t name; /* 0 = unknown */
 	double memory_bytes;
+	int64_t compute_major; /* of its compute capability; 0 = unknown, or not NVIDIA's */
 };
 
 /* CURVE_SIZE: the parts of the window of curves over time. */
@@ -123,6 +124,7 @@ struct profile {
 	int64_t rank, world_size; /* -1 = unknown */
 	double peak_reserved_bytes;
 	uint64_t event_count;    /* of all kinds, read whole */
+	bool has_phases;         /* an event says its phase ("ph"): the file is a trace */
 	uint64_t ignored_count;  /* X events without a time, and the like */
 	uint64_t damaged_count;  /* not JSON */
 	uint64_t damaged_offset; /* of the first */

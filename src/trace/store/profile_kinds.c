@@ -48,6 +48,7 @@ static const struct category categories[] = {
 	CATEGORY("hpu_op", PROFILE_OP),
 	CATEGORY("glow_runtime", PROFILE_RUNTIME),
 	CATEGORY("cpu_instant_event", -1),
+	CATEGORY("cuda_profiler_range", -1), /* counters of kernels, each as long as the others */
 	CATEGORY("collective_comm", -1),
 };
 
@@ -91,6 +92,22 @@ static const struct trait_row trait_rows[] = {
 	{ "^mpi:", TRAIT_COMMUNICATION },
 	{ "cross_device_reduce", TRAIT_COMMUNICATION },
 	{ "all-reduce", TRAIT_COMMUNICATION },
+	{ "_shot_all_reduce", TRAIT_COMMUNICATION },
+	{ "multimem_", TRAIT_COMMUNICATION },
+	{ "^symm_mem::", TRAIT_COMMUNICATION },
+	{ "^record_param_comms", TRAIT_COMMUNICATION },
+	{ "^cudaMalloc", TRAIT_SETUP },
+	{ "^cudaFree", TRAIT_SETUP },
+	{ "^cudaHostAlloc", TRAIT_SETUP },
+	{ "^cudaGetDeviceProperties", TRAIT_SETUP },
+	{ "^cudaDeviceGet", TRAIT_SETUP },
+	{ "^cudaStreamCreate", TRAIT_SETUP },
+	{ "^cuInit", TRAIT_SETUP },
+	{ "ModuleLoad", TRAIT_SETUP },
+	{ "^cuLibraryLoad", TRAIT_SETUP },
+	{ "^hipMalloc", TRAIT_SETUP },
+	{ "^hipFree", TRAIT_SETUP },
+	{ "^hipHostMalloc", TRAIT_SETUP },
 	{ "LaunchKernel", TRAIT_LAUNCH },
 	{ "GraphLaunch", TRAIT_LAUNCH },
 	{ "LaunchCooperativeKernel", TRAIT_LAUNCH },
@@ -129,6 +146,9 @@ static const struct trait_row trait_rows[] = {
 	{ "MFMA", TRAIT_TENSOR_CORE },
 	{ "_MI16x16", TRAIT_TENSOR_CORE },
 	{ "_MI32x32", TRAIT_TENSOR_CORE },
+	{ "gtcx", TRAIT_MATRIX | TRAIT_TENSOR_CORE },
+	{ "^bmm_", TRAIT_MATRIX | TRAIT_TENSOR_CORE },
+	{ "^batched_transpose_", TRAIT_LAYOUT },
 	{ "nchwToNhwc", TRAIT_LAYOUT },
 	{ "nhwcToNchw", TRAIT_LAYOUT },
 	{ "NCHWToNHWC", TRAIT_LAYOUT },
@@ -150,6 +170,7 @@ unsigned profile_name_traits(struct profile_names *names, uint32_t name)
 	if (row->flags & TRAIT_KNOWN)
 		return row->flags;
 	unsigned traits = TRAIT_KNOWN;
+	bool is_embedding = profile_names_contain(names, name, "fbgemm_gpu");
 	for (size_t i = 0; i < sizeof trait_rows / sizeof *trait_rows; i++) {
 		const char *part = trait_rows[i].part;
 		if (part[0] == '^' ? profile_names_begin(names, name, part + 1) : profile_names_contain(names, name, part))
@@ -158,6 +179,9 @@ unsigned profile_name_traits(struct profile_names *names, uint32_t name)
 	for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
 		if (is_name(names, name, hidden[i]))
 			traits |= TRAIT_HIDDEN;
+	/* "gemm" is a part of that library's name. */
+	if (is_embedding)
+		traits &= ~(unsigned)(TRAIT_MATRIX | TRAIT_TENSOR_CORE);
 	row->flags = (uint16_t)traits;
 	return traits;
 }

@@ -16,6 +16,7 @@ enum profile_trait {
 	TRAIT_TENSOR_CORE = 256,  /* kernel: uses tensor cores */
 	TRAIT_LAYOUT = 512,       /* kernel: converts between NCHW and NHWC */
 	TRAIT_ELEMENTWISE = 1024, /* kernel: elementwise, a candidate for fusion */
+	TRAIT_SETUP = 4096,       /* host: creates a context, allocates from the driver, loads kernels */
 	TRAIT_HIDDEN = 2048,      /* host: a utility operator that key_averages leaves out */
 };
 

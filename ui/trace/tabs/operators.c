@@ -6,6 +6,7 @@
 #include "src/trace/output/profile_modules_out.h"
 #include "src/trace/output/profile_view.h"
 #include "src/trace/store/profile_kinds.h"
+#include "src/trace/store/profile_table.h"
 #include "ui/trace/trace_pages.h"
 #include "ui/trace/trace_scene.h"
 
@@ -62,6 +63,23 @@ static bool is_module(const struct trace_scene *scene, uint32_t row)
 		profile_host_is_module(&scene->analysis->profile, profile_name_of(op->name));
 }
 
+/* Grouped by module, each operator stands below the module that calls it. */
+static bool is_tree(const struct trace_scene *scene) { return scene->analysis->ops.group == GROUP_MODULE; }
+
+static bool is_operator_row(const struct trace_scene *scene, uint32_t row)
+{
+	return is_operator(scene, row) || (is_tree(scene) && is_module(scene, row));
+}
+
+/* NULL: outside modules. */
+static const struct profile_op *module_of(const struct trace_scene *scene, const struct profile_op *op)
+{
+	const struct profile_ops *ops = &scene->analysis->ops;
+	uint64_t name = op->by | (uint32_t)PROFILE_PYTHON << PROFILE_NAME_BITS;
+	const struct profile_entry *entry = op->by ? profile_table_find(ops->index, name << 32) : NULL;
+	return entry && entry->bits ? &ops->rows[entry->bits - 1] : NULL;
+}
+
 static double seconds(int64_t ns) { return (double)ns / 1e9; }
 
 /* Of the GPU's time, or of the CPU's in a trace without GPU work. A module's is its total. */
@@ -97,9 +115,30 @@ static double value(const struct trace_scene *scene, uint32_t row, int column)
 	}
 }
 
+/* Indented while the table is sorted as a tree; then the module's name is that of a row above. */
+static void tree_text(const struct trace_scene *scene, const struct profile_op *op, char out[TRACE_TEXT_SIZE])
+{
+	const struct profile_names *names = &scene->analysis->profile.names;
+	const struct profile_op *module = module_of(scene, op);
+	bool is_sorted = scene->lists[TRACE_TAB_operators].state.sort == CELL_NAME;
+	uint32_t depth = !is_sorted ? 0 : module ? module->depth + 1 : op->depth;
+	char name[TRACE_TEXT_SIZE];
+	profile_module_label(names, profile_name_of(op->name), depth, out, TRACE_TEXT_SIZE);
+	size_t length = strlen(out);
+	if (module && !is_sorted && length + 5 < TRACE_TEXT_SIZE)
+		snprintf(out + length, TRACE_TEXT_SIZE - length, " in %s",
+			profile_module_label(names, op->by, 0, name, sizeof name));
+}
+
 static void text(const struct trace_scene *scene, uint32_t row, int column, char out[TRACE_TEXT_SIZE])
 {
 	const struct profile_op *op = op_at(scene, row);
+	out[0] = '\0';
+	if (is_tree(scene)) {
+		if (column == CELL_NAME)
+			tree_text(scene, op, out);
+		return;
+	}
 	trace_scene_label(scene, column == CELL_NAME ? op->name : op->by, out, TRACE_TEXT_SIZE);
 	char *name = profile_kind_of(op->name) == PROFILE_PYTHON ? strstr(out, ": ") : NULL;
 	if (name)
@@ -110,14 +149,27 @@ static void text(const struct trace_scene *scene, uint32_t row, int column, char
 static void module_text(const struct trace_scene *scene, uint32_t row, int column, char out[TRACE_TEXT_SIZE])
 {
 	const struct profile_op *op = op_at(scene, row);
-	bool is_tree = scene->lists[TRACE_TAB_modules].state.sort == CELL_NAME;
+	bool is_sorted = scene->lists[TRACE_TAB_modules].state.sort == CELL_NAME;
 	out[0] = '\0';
 	if (column == CELL_NAME)
-		profile_module_label(
-			&scene->analysis->profile.names, profile_name_of(op->name), is_tree ? op->depth : 0, out, TRACE_TEXT_SIZE);
+		profile_module_label(&scene->analysis->profile.names, profile_name_of(op->name), is_sorted ? op->depth : 0, out,
+			TRACE_TEXT_SIZE);
 }
 
-static uint32_t position(const struct trace_scene *scene, uint32_t row) { return op_at(scene, row)->position; }
+static double module_position(const struct trace_scene *scene, uint32_t row) { return op_at(scene, row)->position; }
+
+/* Behind its module and before that one's parts, by own time; operators outside modules come last. */
+static double position(const struct trace_scene *scene, uint32_t row)
+{
+	const struct profile_op *op = op_at(scene, row), *module = module_of(scene, op);
+	if (!is_tree(scene))
+		return NAN;
+	if (is_module(scene, row))
+		return op->position;
+	double part = share(scene, op);
+	part = part > 0 ? part < 1 ? part : 1 : 0;
+	return (module ? module->position : (double)UINT32_MAX) + 0.75 - 0.5 * part;
+}
 
 static int by_tree(const struct trace_scene *scene)
 {
@@ -133,13 +185,18 @@ static int by_self(const struct trace_scene *scene)
 		[SORT_TOTAL_CPU] = CELL_TOTAL_CPU,
 		[SORT_COUNT] = CELL_CALLS,
 		[SORT_NAME] = CELL_NAME };
-	return scene->sort != SORT_DEFAULT ? cells[scene->sort] : trace_scene_gpu(scene) ? CELL_SELF_GPU : CELL_SELF_CPU;
+	return is_tree(scene)             ? CELL_NAME
+		: scene->sort != SORT_DEFAULT ? cells[scene->sort]
+		: trace_scene_gpu(scene)      ? CELL_SELF_GPU
+									  : CELL_SELF_CPU;
 }
 
 static void about(const struct trace_scene *scene, struct line *line)
 {
 	static const char *const groups[] = { "by name", "by shape", "by stack", "by module" };
 	line_add(line, 1, ROLE_NORMAL, "%s", groups[scene->analysis->ops.group]);
+	if (is_tree(scene))
+		line_add(line, 3, ROLE_NORMAL, "each below the module that calls it");
 	line_add(line, 2, ROLE_NORMAL, trace_scene_gpu(scene) ? "share of the GPU's time" : "share of the CPU's time");
 }
 
@@ -158,9 +215,10 @@ static const struct trace_table table = {
 	.columns = columns,
 	.column_count = CELLS,
 	.count = count,
-	.has = is_operator,
+	.has = is_operator_row,
 	.value = value,
 	.text = text,
+	.position = position,
 	.sort = by_self,
 	.about = about,
 	.open = open,
@@ -175,7 +233,7 @@ static const struct trace_table module_table = {
 	.has = is_module,
 	.value = value,
 	.text = module_text,
-	.position = position,
+	.position = module_position,
 	.sort = by_tree,
 	.about = about_modules,
 	.open = open,
@@ -197,6 +255,7 @@ static bool group_key(struct trace_scene *scene, struct key_event event)
 		snprintf(scene->message, sizeof scene->message,
 			"only by name: the trace has no shapes, stacks or modules (record_shapes, with_stack, with_modules)");
 	scene->group = (enum profile_group)group;
+	scene->lists[TRACE_TAB_operators].state.chosen = false;
 	trace_scene_regroup(scene);
 	return true;
 }

@@ -1,0 +1,206 @@
+/* What recommendations of `pmtop trace` say of traces as people have them: warm-up, stalls, collectives, old GPUs. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/trace/analysis/profile_analysis.h"
+#include "src/trace/output/profile_advice.h"
+#include "src/trace/output/profile_figures.h"
+#include "src/trace/store/profile_kinds.h"
+#include "tests/support/suite.h"
+
+static struct profile_analysis *all;
+static struct profile_figures *figures;
+static bool is_open;
+
+static void setup(void)
+{
+	all = malloc(sizeof *all);
+	figures = malloc(sizeof *figures);
+	is_open = false;
+}
+
+static void teardown(void)
+{
+	if (is_open)
+		profile_analysis_release(all);
+	free(all);
+	free(figures);
+}
+
+/* `members`: more members of the outermost object. */
+static void read_trace(const char *members, const char *events)
+{
+	struct reason reason = { "", "" };
+	char *text;
+	int length = asprintf(&text, "{%s\"traceEvents\": [%s]}", members, events);
+	ck_assert_int_gt(length, 0);
+	ck_assert_int_eq(profile_analyse_memory(all, text, (size_t)length, GROUP_NAME, &reason), STATUS_OK);
+	is_open = true;
+	free(text);
+	profile_figures_find(all, figures);
+}
+
+static const struct profile_rule *rule_of(const char *name)
+{
+	const struct profile_rule *rule = profile_rules;
+	while (rule->name && strcmp(rule->name, name) != 0)
+		rule++;
+	ck_assert_msg(rule->name != NULL, "%s", name);
+	return rule;
+}
+
+static bool holds(const char *name) { return profile_rule_holds(rule_of(name), figures); }
+
+static void expect_message(const char *name, const char *message)
+{
+	char text[PROFILE_MESSAGE_SIZE];
+	ck_assert(holds(name));
+	ck_assert_str_eq(profile_rule_say(rule_of(name)->message, figures, text), message);
+}
+
+#define EVENT(cat, name, tid, ts, dur, args) \
+	"{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":0,\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur \
+	",\"args\":{" args "}}"
+#define OP(name, ts, dur, id) EVENT("cpu_op", name, "1", ts, dur, "\"External id\":" id)
+#define CALL(name, ts, dur) EVENT("cuda_runtime", name, "1", ts, dur, "\"correlation\":9")
+#define KERNEL(name, ts, dur, id) EVENT("kernel", name, "7", ts, dur, "\"device\":0,\"External id\":" id)
+
+START_TEST(kernels_of_zero_length_end_a_gap)
+{
+	read_trace("",
+		OP("aten::add", "0", "100", "1") "," KERNEL("k", "10", "10", "1") "," KERNEL("k", "40", "0", "1") "," KERNEL(
+			"k", "60", "0", "1") "," KERNEL("k", "80", "20", "1"));
+	const struct profile_gpu *gpu = &all->idle.gpus[0];
+	ck_assert_int_eq(gpu->idle_ns, 70000);
+	ck_assert_int_eq(gpu->idle_split_ns[IDLE_HOST], 70000);
+	ck_assert_int_eq(all->idle.gaps[0].end_ns - all->idle.gaps[0].start_ns, 20000);
+}
+END_TEST
+
+START_TEST(one_long_gap_is_a_stall_and_not_launch_bound)
+{
+	read_trace("",
+		OP("normalize", "0", "5000", "1") "," OP("aten::mm", "5000", "100", "2") "," KERNEL(
+			"gemm", "5000", "5000", "2"));
+	ck_assert(!holds("launch_bound"));
+	expect_message("host_stalls",
+		"GPU idle 50 % of the time in 1 gap over 1 ms, the longest 5.00 ms: the CPU was in "
+		"normalize");
+}
+END_TEST
+
+START_TEST(short_gaps_between_kernels_are_launch_bound)
+{
+	read_trace(
+		"", OP("aten::mm", "0", "1000", "1") "," KERNEL("a", "0", "200", "1") "," KERNEL("a", "600", "400", "1"));
+	ck_assert(!holds("host_stalls"));
+	expect_message("launch_bound", "GPU idle 40 % of the time; 40 % in short gaps between kernels (launch-bound)");
+}
+END_TEST
+
+START_TEST(time_to_set_up_the_gpu_is_no_stall)
+{
+	read_trace("",
+		OP("aten::empty", "0", "9000", "1") "," CALL("cudaMalloc", "100", "8800") "," KERNEL("a", "9000", "1000", "1"));
+	ck_assert(!holds("host_stalls") && !holds("launch_bound"));
+	expect_message("sets_up", "GPU idle 90 % of the time while the CPU sets it up (cudaMalloc)");
+}
+END_TEST
+
+START_TEST(a_collective_is_no_dominant_operator)
+{
+	read_trace("",
+		OP("record_param_comms", "0", "50", "1") "," OP("aten::mm", "50", "50", "2") "," KERNEL(
+			"ncclDevKernel_AllReduce_Sum_f32_RING_LL", "0", "900", "1") "," KERNEL("gemm", "900", "100", "2"));
+	expect_message("communication_exposed",
+		"communication that nothing overlaps takes 90 % of the time; 0 % of all communication overlaps");
+	ck_assert(!holds("dominant_operator"));
+}
+END_TEST
+
+START_TEST(a_dominant_operator_takes_a_part_of_the_time)
+{
+	read_trace("", OP("aten::fill_", "0", "100", "1") "," KERNEL("fill", "0", "50", "1"));
+	expect_message("dominant_operator", "aten::fill_ takes 100 % of all operator time on the GPU");
+	profile_analysis_release(all);
+	read_trace("", OP("aten::fill_", "0", "1000", "1") "," KERNEL("fill", "0", "50", "1"));
+	ck_assert(!holds("dominant_operator"));
+}
+END_TEST
+
+START_TEST(tensor_cores_are_advised_as_the_gpu_has_them)
+{
+	static const struct {
+		const char *members;
+		bool has_any, is_half;
+	} rows[] = { { "", true, false }, { "\"deviceProperties\":[{\"id\":0,\"computeMajor\":9}],", true, false },
+		{ "\"deviceProperties\":[{\"id\":0,\"computeMajor\":7}],", true, true },
+		{ "\"deviceProperties\":[{\"id\":0,\"computeMajor\":6}],", false, false } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		read_trace(rows[i].members, OP("aten::mm", "0", "10", "1") "," KERNEL("sgemm_128x64", "0", "50", "1"));
+		ck_assert_int_eq(holds("tensor_cores_idle"), rows[i].has_any && !rows[i].is_half);
+		ck_assert_int_eq(holds("tensor_cores_idle_half"), rows[i].is_half);
+		profile_analysis_release(all);
+		is_open = false;
+	}
+}
+END_TEST
+
+START_TEST(a_library_named_gemm_is_no_matrix_product)
+{
+	read_trace("", KERNEL("split_embedding_kernel<float>(fbgemm_gpu::FixedDivisor)", "0", "50", "1"));
+	ck_assert(!holds("tensor_cores_idle"));
+}
+END_TEST
+
+START_TEST(collectives_do_not_lower_the_occupancy)
+{
+	read_trace("",
+		EVENT("kernel", "ncclKernel_AllReduce", "7", "0", "900", "\"est. achieved occupancy %\":1") "," EVENT(
+			"kernel", "add", "7", "900", "100", "\"est. achieved occupancy %\":80"));
+	const struct profile_figure *mean = profile_figures_named(figures, "occupancy.mean_ratio", 20);
+	ck_assert_double_eq_tol(mean->value, 0.8, 1e-9);
+}
+END_TEST
+
+START_TEST(a_byte_order_mark_is_skipped)
+{
+	struct reason reason = { "", "" };
+	static const char text[] = "\xef\xbb\xbf{\"traceEvents\":[" OP("a", "1", "2", "1") "]}";
+	ck_assert_int_eq(profile_analyse_memory(all, text, sizeof text - 1, GROUP_NAME, &reason), STATUS_OK);
+	is_open = true;
+	ck_assert_uint_eq(all->profile.event_count, 1);
+}
+END_TEST
+
+START_TEST(an_array_of_other_objects_is_no_trace)
+{
+	struct reason reason = { "", "" };
+	static const char text[] = "[{\"mark\": 11}, {\"mark\": 12}]";
+	ck_assert_int_eq(profile_analyse_memory(all, text, sizeof text - 1, GROUP_NAME, &reason), STATUS_UNSUPPORTED);
+	ck_assert_str_eq(reason.text, "no trace: its objects are no events");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("trace_advice");
+	TCase *tests = tcase_create("all");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, kernels_of_zero_length_end_a_gap);
+	tcase_add_test(tests, one_long_gap_is_a_stall_and_not_launch_bound);
+	tcase_add_test(tests, short_gaps_between_kernels_are_launch_bound);
+	tcase_add_test(tests, time_to_set_up_the_gpu_is_no_stall);
+	tcase_add_test(tests, a_collective_is_no_dominant_operator);
+	tcase_add_test(tests, a_dominant_operator_takes_a_part_of_the_time);
+	tcase_add_test(tests, tensor_cores_are_advised_as_the_gpu_has_them);
+	tcase_add_test(tests, a_library_named_gemm_is_no_matrix_product);
+	tcase_add_test(tests, collectives_do_not_lower_the_occupancy);
+	tcase_add_test(tests, a_byte_order_mark_is_skipped);
+	tcase_add_test(tests, an_array_of_other_objects_is_no_trace);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
