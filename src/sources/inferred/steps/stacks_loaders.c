@@ -243,6 +243,8 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		struct py_counted *copy = &out->counted[out->count++];
 		*copy = counted[i];
 		stacks_evidence_judge(&loaders->evidence, copy, now_ns);
+		if (copy->trains)
+			stacks_loops_note_loader(loaders->loops, copy);
 		copy->evaluates |= !copy->trains && loop_trains(loaders);
 		copy->is_first = loaders->is_from_start;
 		add_epoch(loaders, copy, now_ns);

@@ -7,5 +7,8 @@
 /* Whether the program itself, in no loop over the loader, fetches its batches by next(), or may do so: that is not
  * known before a sample has found where they are fetched. */
 bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted);
+/* The batches of this pass train: the loops around it, and around the call of its function, have no steps of their own.
+ */
+void stacks_loops_note_loader(struct stacks_loops *loops, const struct py_counted *counted);
 
 #endif
