@@ -32,27 +32,40 @@ static bool is_noted(const struct stacks_loops *loops, uint64_t code, int line, 
 	return false;
 }
 
-/* `inner`: how many of the innermost loops around the instruction are not meant. */
-static void note_around(struct stacks_loops *loops, uint64_t code, uint64_t ip, size_t inner)
+static void note_around(struct stacks_loops *loops, const struct py_site *site)
 {
-	const struct py_site site = { .code = code, .ip = ip };
 	int lines[STACKS_DEPTH_MAX] = { 0 };
-	size_t count = code && ip ? py_loops_around(loops->reader, &site, lines, STACKS_DEPTH_MAX) : 0;
-	for (unsigned depth = 0; depth + inner < count && loops->around_count < STACKS_AROUND_MAX; depth++) {
-		if (is_noted(loops, code, lines[depth], depth))
+	size_t count = py_loops_around(loops->reader, site, lines, STACKS_DEPTH_MAX);
+	for (unsigned depth = 0; depth < count && loops->around_count < STACKS_AROUND_MAX; depth++) {
+		if (is_noted(loops, site->code, lines[depth], depth))
 			continue;
-		loops->around[loops->around_count].code = code;
+		loops->around[loops->around_count].code = site->code;
 		loops->around[loops->around_count].line = lines[depth];
 		loops->around[loops->around_count++].depth = depth;
 	}
 }
 
-void stacks_loops_note_loader(struct stacks_loops *loops, const struct py_counted *counted)
+void stacks_loops_note_loader(
+	struct stacks_loops *loops, const struct py_counted *counted, const struct py_sample *sample)
 {
-	if (!loops || counted->yielded < BATCHES_MIN || stacks_loops_calls_next(loops, counted))
+	size_t at = 0;
+	if (counted->yielded < BATCHES_MIN || (counted->length && counted->yielded >= counted->length) ||
+		stacks_loops_calls_next(loops, counted))
 		return;
-	note_around(loops, counted->code, counted->ip, 1);
-	note_around(loops, counted->caller_code, counted->caller_ip, 0);
+	while (at < sample->count && sample->sites[at].code != counted->code)
+		at++;
+	for (; at < sample->count; at++)
+		note_around(loops, &sample->sites[at]);
 	if (loops->steps && !loops->is_running && !loops->wanted && stacks_loop_has_loader_within(loops, loops->steps))
 		loops->steps = NULL;
+}
+
+bool stacks_loops_is_exhausted(
+	struct stacks_loops *loops, const struct py_counted *over, const struct py_counted *all, size_t count)
+{
+	bool has_gone_on = false;
+	for (size_t i = 0; i < count; i++)
+		has_gone_on |= !all[i].is_over && all[i].yielded > all[i].base && all[i].serial > over->serial;
+	return loops && has_gone_on && over->is_over && over->length && over->code &&
+		!stacks_loops_calls_next(loops, over) && py_loops_code_lacks_break(loops->reader, over->code);
 }

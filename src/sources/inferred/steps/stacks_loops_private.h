@@ -44,7 +44,7 @@ struct stacks_loops {
 	struct py_loop found[PY_LOOPS_MAX];
 	size_t seen_count;
 	struct seen seen[STACKS_SEEN_MAX];
-	/* Loops around one over a DataLoader whose batches are steps: they have none of their own. */
+	/* Loops around the work on the batches of a DataLoader, which are steps: they have none of their own. */
 	struct {
 		uint64_t code;
 		int line;

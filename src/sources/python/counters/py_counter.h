@@ -30,7 +30,7 @@ struct py_counted {
 	int64_t advanced_ns, before_ns;
 	int64_t found_ns;
 	bool is_over; /* set once, with the last values */
-	/* of one that is over: its loop has no `break`, and the loop around it goes on: it has had all its iterations */
+	/* of one that is over: its loop has no `break`, and the program goes on: it has had all its iterations */
 	bool is_exhausted;
 	uint64_t length; /* batches in the epoch, len(loader); 0 = unknown */
 	/* backward or the optimizer was seen to run in it; none was, or another loop is known to train; or soon known */

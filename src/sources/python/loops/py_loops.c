@@ -516,6 +516,18 @@ bool py_loops_lacks_break(struct py_loops *loops, const struct py_loop *loop)
 		!code->bytecode->loops[number].has_break;
 }
 
+bool py_loops_code_lacks_break(struct py_loops *loops, uint64_t code)
+{
+	const struct py_loop_code *known = py_loop_code_checked(loops->iterators.codes, code);
+	bool is_any = false;
+	for (size_t i = 0; known && known->bytecode && i < known->bytecode->loop_count; i++) {
+		if (known->bytecode->loops[i].has_break && known->bytecode->loops[i].is_for)
+			return false;
+		is_any |= known->bytecode->loops[i].is_for;
+	}
+	return is_any;
+}
+
 bool py_loop_bound(struct py_loops *loops, const struct py_loop *loop, uint64_t ip, struct py_loop_bound *out)
 {
 	return py_bound_read(&loops->iterators, loop, ip, out);

@@ -132,6 +132,8 @@ size_t py_loops_around(struct py_loops *loops, const struct py_site *site, int *
 bool py_loops_asks(struct py_loops *loops, uint64_t code, uint64_t ip);
 /* Whether only the end of its iterator ends this loop: it has no `break`, `return` or `raise`. */
 bool py_loops_lacks_break(struct py_loops *loops, const struct py_loop *loop);
+/* The same of each `for` of this code. */
+bool py_loops_code_lacks_break(struct py_loops *loops, uint64_t code);
 /* Of code with loops. */
 bool py_loops_is_generator(struct py_loops *loops, uint64_t code);
 /* Reads one loop again, mostly with one system call. Only its position, length, what remains, object and guards
