@@ -44,7 +44,7 @@ JOBS = int(os.environ.get('PMTOP_LOOPS_JOBS', '1'))
 # in a step of the script, and the batches of a pass over the loader, if the script's epochs are no passes; it may have none, and take several in a step.
 Script = collections.namedtuple('Script', 'form length epochs package ahead line before updates pass_length micro_batches', defaults=(None, None, 'torch', 0, 'torch', 0, 1, None, 1))
 BENCH = {
-    'while_own_batches': Script('nanoGPT'),
+    'while_own_batches': Script('nanoGPT', length=100001),
     'mingpt': Script('minGPT', length=625000000),
     'llmc': Script("llm.c's train_gpt2.py", length=20001),
     'mnist': Script('pytorch/examples mnist', 120, 400),

@@ -253,7 +253,7 @@ print(json.dumps({number: [name, of(number, name), number in opcode.hasjrel or n
 JUMPS = 'FjbnacdesS'
 ROLES = {'FOR_ITER': 'F', 'JUMP_FORWARD': 'j', 'JUMP_BACKWARD': 'b', 'JUMP_ABSOLUTE': 'a', 'YIELD_VALUE': 'Y', 'YIELD_FROM': 'v', 'SEND': 'S', 'EXTENDED_ARG': 'x',
          'STORE_FAST': 'f', 'STORE_NAME': 'N', 'STORE_GLOBAL': 'g', 'STORE_DEREF': 'D', 'GET_ITER': 'G', 'LOAD_CONST': 'L', 'LOAD_FAST': 'l', 'RETURN_VALUE': 'r',
-         'LOAD_FAST_LOAD_FAST': 'w', 'LOAD_FAST_BORROW_LOAD_FAST_BORROW': 'w'}
+         'LOAD_FAST_LOAD_FAST': 'w', 'LOAD_FAST_BORROW_LOAD_FAST_BORROW': 'w', 'COMPARE_OP': '<', 'RAISE_VARARGS': 'R'}
 
 
 def knows_opcodes(python, minor):

@@ -213,6 +213,53 @@ START_TEST(a_delegation_is_no_loop_of_its_own_depth)
 }
 END_TEST
 
+/* while step < 1000000 */
+START_TEST(what_ends_a_while_is_known)
+{
+	parse(functions[_i].minor, &functions[_i].train);
+	const struct py_code_loop *last = nth_loop(2);
+	ck_assert_uint_eq(code.exit_count, 1);
+	const struct py_exit *exit = &code.exits[0];
+	ck_assert_ptr_eq(&code.loops[exit->loop], last);
+	ck_assert_int_eq(exit->sides[0].operand.role, PY_ROLE_LOCAL);
+	ck_assert_uint_eq(exit->sides[0].operand.index, 1);
+	ck_assert_int_eq(exit->sides[1].operand.role, PY_ROLE_CONSTANT);
+	ck_assert(!exit->sides[0].must_exceed && exit->sides[1].must_exceed);
+	ck_assert_uint_eq(exit->sides[0].operand.name_count, 0);
+	py_bytecode_release(&code);
+}
+END_TEST
+
+START_TEST(only_its_iterator_ends_a_for_without_break)
+{
+	parse(functions[_i].minor, &functions[_i].batches);
+	ck_assert(!code.loops[0].has_break);
+	py_bytecode_release(&code);
+}
+END_TEST
+
+/* def search(items):
+ *     for x in items:
+ *         if x: break
+ *     for x in items:
+ *         if x > 5: raise ValueError
+ *     while True:
+ *         if items > 7: raise ValueError */
+static const unsigned char search_11[] = { 151, 0, 124, 0, 68, 0, 93, 6, 125, 1, 124, 1, 114, 2, 1, 0, 110, 1, 140, 7,
+	124, 0, 68, 0, 93, 15, 125, 1, 124, 1, 100, 1, 107, 4, 0, 0, 0, 0, 114, 7, 116, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	130, 1, 140, 16, 9, 0, 124, 0, 100, 3, 107, 4, 0, 0, 0, 0, 114, 7, 116, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 130, 1,
+	140, 14 };
+
+START_TEST(a_break_is_seen_and_an_exception_is_no_end)
+{
+	ck_assert(py_bytecode_parse(11, search_11, sizeof search_11, &code));
+	ck_assert_uint_eq(code.loop_count, 3);
+	ck_assert(nth_loop(0)->has_break && nth_loop(1)->has_break);
+	ck_assert_uint_eq(code.exit_count, 0);
+	py_bytecode_release(&code);
+}
+END_TEST
+
 /* Random bytes, and real ones with a few replaced: the parser ends, and stays within them (the sanitizers check). */
 START_TEST(bytes_that_are_no_code_do_no_harm)
 {
@@ -257,6 +304,9 @@ int main(void)
 	tcase_add_loop_test(tests, assignments_belong_to_the_innermost_loop, 0, VERSIONS);
 	tcase_add_loop_test(tests, a_loop_that_yields_once_each_time_is_known, 0, VERSIONS);
 	tcase_add_loop_test(tests, a_delegation_is_no_loop_of_its_own_depth, 0, VERSIONS);
+	tcase_add_loop_test(tests, what_ends_a_while_is_known, 0, VERSIONS);
+	tcase_add_loop_test(tests, only_its_iterator_ends_a_for_without_break, 0, VERSIONS);
+	tcase_add_test(tests, a_break_is_seen_and_an_exception_is_no_end);
 	tcase_add_loop_test(tests, bytes_that_are_no_code_do_no_harm, 0, VERSIONS);
 	tcase_add_test(tests, other_versions_and_sizes_are_refused);
 	suite_add_tcase(suite, tests);

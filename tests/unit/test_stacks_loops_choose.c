@@ -76,6 +76,20 @@ START_TEST(a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_to
 }
 END_TEST
 
+/* Between two passes of a DataLoader only the loop around it may be seen to train. */
+START_TEST(a_loop_around_a_loader_has_no_steps)
+{
+	struct seen *passes = add(0, "for _ in range(4)", PY_LOOP_RANGE, 4);
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), passes);
+	loops.around[0].code = CODE;
+	loops.around[0].line = passes->loop.line;
+	loops.around_count = 1;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	passes->loop.line++; /* another loop of that function */
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), passes);
+}
+END_TEST
+
 START_TEST(what_a_for_assigns_counts_it_only_if_it_is_one_int)
 {
 	add(0, "for epoch in range(10)", PY_LOOP_RANGE, 10);
@@ -142,6 +156,7 @@ int main(void)
 	Suite *suite = suite_create("stacks_loops_choose");
 	TCase *tests = tcase_create("stacks_loops_choose");
 	tcase_add_checked_fixture(tests, start, NULL);
+	tcase_add_test(tests, a_loop_around_a_loader_has_no_steps);
 	tcase_add_test(tests, the_innermost_loop_with_the_optimizer_has_the_steps);
 	tcase_add_test(tests, a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too);
 	tcase_add_test(tests, what_a_for_assigns_counts_it_only_if_it_is_one_int);

@@ -22,6 +22,7 @@ static uint64_t looped;                      /* batches of see_loop */
 static uint64_t serial, number;              /* of the pass; of its epoch, 0 = unknown */
 static uint64_t planned;                     /* epochs; 0 = unknown */
 static bool awaits_epoch;                    /* another loop of epochs may have begun */
+static bool is_exhausted;                    /* of the pass that is over */
 static bool is_first;                        /* pmtop watched since the start */
 
 static void setup(void)
@@ -31,7 +32,7 @@ static void setup(void)
 	now_ns = 1000 * NS_PER_S;
 	serial = 1;
 	number = looped = planned = 0;
-	awaits_epoch = false;
+	awaits_epoch = is_exhausted = false;
 	trains = true;
 	evaluates = is_undecided = false;
 	is_first = true;
@@ -51,6 +52,7 @@ static void see(uint64_t yielded, bool is_over, const char *function)
 		.yielded = yielded,
 		.read_ns = now_ns,
 		.is_over = is_over,
+		.is_exhausted = is_over && is_exhausted,
 		.length = LENGTH,
 		.batch_size = 32,
 		.epoch = number,
@@ -96,6 +98,22 @@ static double longest(enum record_kind kind, double *min)
 	}
 	return max;
 }
+
+/* The last poll before the end of the pass came 60 ms late, when eight batches of 0.04 s were missing. */
+START_TEST(a_pass_that_no_break_ended_is_complete)
+{
+	for (int i = 0; i < 2; i++) {
+		teardown();
+		setup();
+		is_exhausted = i == 1;
+		go_on(0, LENGTH - 8, 0.04, "train");
+		now_ns += 60 * NS_PER_MS;
+		see(LENGTH - 8, true, "train");
+		emit();
+		ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), is_exhausted ? LENGTH : LENGTH - 8);
+	}
+}
+END_TEST
 
 START_TEST(an_iteration_of_a_loader_is_an_epoch_and_batches_are_contiguous)
 {
@@ -660,6 +678,7 @@ int main(void)
 	Suite *suite = suite_create("stacks_steps");
 	TCase *tests = tcase_create("stacks_steps");
 	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, a_pass_that_no_break_ended_is_complete);
 	tcase_add_test(tests, an_iteration_of_a_loader_is_an_epoch_and_batches_are_contiguous);
 	tcase_add_test(tests, short_batches_are_emitted_with_their_mean);
 	tcase_add_test(tests, a_slow_batch_among_short_ones_has_its_own_time);

@@ -5,7 +5,7 @@ from truth import step
 
 torch.set_num_threads(1)
 data = torch.randint(0, 65, (20000,))
-block_size, batch_size, gradient_accumulation_steps, eval_interval = 64, 16, 3, 200
+block_size, batch_size, gradient_accumulation_steps, eval_interval, max_iters = 64, 16, 3, 200, 100000
 model = nn.Sequential(nn.Embedding(65, 128), nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 65))
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 
@@ -44,3 +44,5 @@ while True:
     iter_num += 1
     local_iter_num += 1
     step(iter_num, None, lossf)
+    if iter_num > max_iters:
+        break

@@ -122,6 +122,14 @@ void stacks_loaders_list(const struct stacks_loaders *loaders, int32_t pid, stru
 		stacks_loops_list(loaders->loops, pid, out);
 }
 
+static void note_training_loader(
+	struct stacks_loaders *loaders, const struct py_sample *sample, const struct py_counted *live, size_t count)
+{
+	for (size_t i = 0; i < count && loaders->loops; i++)
+		if (live[i].serial == loaders->training_serial)
+			stacks_loops_note_loader(loaders->loops, &live[i], sample);
+}
+
 static bool is_quiet(const struct stacks_loaders *loaders, int64_t now_ns)
 {
 	return loaders->quiet_ns && now_ns < loaders->quiet_ns + QUIET_MAX_NS;
@@ -144,6 +152,7 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	bool is_new = is_found && !loop_trains(loaders) && have_steps(loaders, live, count, now_ns);
 	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
 	stacks_evidence_note(&loaders->evidence, sample, live, count, now_ns);
+	note_training_loader(loaders, sample, live, count);
 	if (loaders->loops)
 		stacks_loops_note(loaders->loops, sample, lines, owner, has_loader, now_ns);
 	loaders->is_other |= loaders->loops && stacks_loops_is_other(loaders->loops);
@@ -243,8 +252,10 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		struct py_counted *copy = &out->counted[out->count++];
 		*copy = counted[i];
 		stacks_evidence_judge(&loaders->evidence, copy, now_ns);
+		loaders->training_serial = copy->trains && !copy->is_over ? copy->serial : loaders->training_serial;
 		copy->evaluates |= !copy->trains && loop_trains(loaders);
 		copy->is_first = loaders->is_from_start;
+		copy->is_exhausted = copy->is_over && stacks_loops_is_exhausted(loaders->loops, copy, counted, count);
 		add_epoch(loaders, copy, now_ns);
 		forget_passes(loaders, copy);
 		is_any_left |= !copy->is_over && !copy->evaluates;

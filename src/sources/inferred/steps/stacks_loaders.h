@@ -44,9 +44,10 @@ struct stacks_loaders {
 	bool is_from_start; /* as in stacks_loops_new */
 	/* A DataLoader was polled last, and goes on: it is, or may be, the one of training; or one of validation */
 	bool is_tried, has_loader, has_validation;
-	bool is_other;    /* a person chose another loop: what was emitted so far is of the one before */
-	bool is_begun;    /* something was counted since */
-	int64_t found_ns; /* when the first DataLoader was found; 0 = none yet */
+	bool is_other;            /* a person chose another loop: what was emitted so far is of the one before */
+	bool is_begun;            /* something was counted since */
+	uint64_t training_serial; /* of the pass that was last seen to train */
+	int64_t found_ns;         /* when the first DataLoader was found; 0 = none yet */
 	struct stacks_evidence evidence;
 	struct stacks_companions companions;
 	struct stacks_known_epoch epoch;

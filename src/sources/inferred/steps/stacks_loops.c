@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_bound.h"
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_training.h"
@@ -109,7 +110,8 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 
 uint64_t stacks_loop_position(const struct seen *seen)
 {
-	return seen->loop.position + stacks_loop_is_variable(&seen->loop);
+	uint64_t position = seen->loop.position + (stacks_loop_is_variable(&seen->loop) && !seen->is_behind);
+	return position > seen->first_step ? position - seen->first_step : 0;
 }
 
 static struct py_counted counted_of(const struct stacks_loops *loops, bool is_over)
@@ -134,10 +136,10 @@ static struct py_counted counted_of(const struct stacks_loops *loops, bool is_ov
 static void take_position(struct stacks_loops *loops, int64_t now_ns)
 {
 	const struct py_loop *loop = &loops->steps->loop;
-	bool has_length = !stacks_loop_is_variable(loop) && loops->base == 0;
+	uint64_t length = stacks_loop_is_variable(loop) ? loops->end : loop->length;
 	loops->yielded = loops->base + stacks_loop_position(loops->steps);
 	loops->yielded_ns = now_ns;
-	loops->length = has_length && loop->length >= loops->yielded ? loop->length : 0;
+	loops->length = loops->base == 0 && length >= loops->yielded ? length : 0;
 }
 
 /* A pass of the step loop begins, in the same epoch as the last one or in the next. */
@@ -173,11 +175,14 @@ size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struc
 	*out = &loops->emitted;
 	if (!loops->is_running)
 		return 0;
-	loops->is_running = follow(loops, now_ns) && !loops->is_stopping;
+	bool has_ended = !follow(loops, now_ns);
+	loops->is_running = !has_ended && !loops->is_stopping;
 	if (!loops->is_running)
 		loops->pass_ns += (now_ns - loops->begun_ns - loops->pass_ns) / (loops->pass_ns ? 4 : 1);
 	loops->is_stopping = false;
 	loops->emitted = counted_of(loops, !loops->is_running);
+	loops->emitted.is_exhausted = has_ended && loops->length > 0 &&
+		py_loops_lacks_break(loops->reader, &loops->steps->loop) && stacks_loops_is_in_epochs(loops);
 	return 1;
 }
 
@@ -246,6 +251,8 @@ static void note_training(struct stacks_loops *loops, const struct py_sample *sa
 			const struct py_loop *loop = &seen->loop;
 			bool is_around = loop->code == sample->sites[i].code && loop->depth < count &&
 				(stacks_loop_is_variable(loop) || loop->line == lines[loop->depth]);
+			if (is_around)
+				stacks_loop_note_work(seen, sample->sites[i].ip, true);
 			seen->trained += is_around;
 			seen->optimized += is_around && is_optimizer;
 			if (is_around && seen->is_epoch)
@@ -283,6 +290,7 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 		take_reading(seen, loop, is_anew);
 		seen->level = sample->count - loop->frame_index;
 		seen->around = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
+		stacks_loop_note_work(seen, loop->site->ip, false);
 		seen->reads++;
 		seen->read_ns = now_ns;
 	}
@@ -328,7 +336,10 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	struct seen *best = stacks_loops_find_steps(loops);
 	if (best && best != loops->steps && !loops->is_running)
 		take_steps(loops, best);
-	if (loops->steps && !loops->is_running && loops->steps->read_ns == now_ns)
+	if (!loops->steps || loops->steps->read_ns != now_ns)
+		return;
+	stacks_loops_find_end(loops);
+	if (!loops->is_running)
 		begin_pass(loops, now_ns);
 }
 

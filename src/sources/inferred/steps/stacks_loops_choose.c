@@ -39,6 +39,15 @@ bool stacks_loop_is_within(const struct seen *seen, const struct seen *outer)
 	return seen->loop.code == outer->loop.code && seen->loop.depth == outer->loop.depth + 1;
 }
 
+bool stacks_loop_has_loader_within(const struct stacks_loops *loops, const struct seen *seen)
+{
+	for (size_t i = 0; i < loops->around_count; i++)
+		if (loops->around[i].code == seen->loop.code && loops->around[i].depth == seen->loop.depth &&
+			(stacks_loop_is_variable(&seen->loop) || loops->around[i].line == seen->loop.line))
+			return true;
+	return false;
+}
+
 /* Of a list, a generator expression: until 3.11 functions of their own. */
 static bool is_comprehension(const struct seen *seen)
 {
@@ -230,7 +239,8 @@ static struct seen *choose(struct stacks_loops *loops)
 		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
 	}
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		bool is_candidate = stacks_loop_is_one(loops, seen) && has_training(loops, seen, &most);
+		bool is_candidate = stacks_loop_is_one(loops, seen) && has_training(loops, seen, &most) &&
+			!stacks_loop_has_loader_within(loops, seen);
 		bool is_short = is_candidate && !is_followed(loops, seen) &&
 			(stacks_loop_is_too_short(seen) || is_minibatches(loops, seen) || is_update(loops, seen));
 		has_short |= is_short;

@@ -12,6 +12,8 @@ bool stacks_loops_may_choose(const struct stacks_loops *loops, int64_t now_ns);
 struct seen *stacks_loops_find_steps(struct stacks_loops *loops);
 /* Whether both are of the same loop. */
 bool stacks_loop_is_of(const struct seen *seen, const struct seen *steps);
+/* Whether it is such a loop as `around` has. */
+bool stacks_loop_has_loader_within(const struct stacks_loops *loops, const struct seen *seen);
 /* Directly inside `outer`. */
 bool stacks_loop_is_within(const struct seen *seen, const struct seen *outer);
 /* How well this counts the iterations of its loop; the lower the better, −1: not at all. */

@@ -90,25 +90,34 @@ static bool is_assignment(const char *text, const char *name, uint64_t *value)
 	return *end == '\0' || *end == '#';
 }
 
-/* A while loop counts its epochs from what its variable is at first, which the lines above it may show; if not, "<=" in
- * its line means that they are counted from 1. */
+/* What the lines above the loop assign to its variable: 0 or 1. */
+static bool assigned_value(
+	const struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner, uint64_t *value)
+{
+	for (int line = loop_line - 1; line > 0 && line > loop_line - SEARCH_LINES; line--) {
+		const char *text = stacks_lines_text(lines, owner, seen->file, line);
+		if (text && is_assignment(text, seen->loop.name, value) && *value <= 1)
+			return true;
+	}
+	return false;
+}
+
+/* A while loop counts its epochs from what its variable is at first; if that is not known, "<=" in its line means that
+ * they are counted from 1. */
 static uint64_t first_value(
 	const struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner)
 {
 	uint64_t value;
 	const char *text = loop_line > 0 ? stacks_lines_text(lines, owner, seen->file, loop_line) : NULL;
 	uint64_t first = text && strncmp(text, "while", 5) == 0 && strstr(text, "<=") ? 1 : 0;
-	for (int line = loop_line - 1; line > 0 && line > loop_line - SEARCH_LINES; line--) {
-		text = stacks_lines_text(lines, owner, seen->file, line);
-		if (text && is_assignment(text, seen->loop.name, &value) && value <= 1)
-			return value;
-	}
-	return first;
+	return assigned_value(seen, loop_line, lines, owner, &value) ? value : first;
 }
 
 void stacks_loop_note_epoch(struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner)
 {
 	seen->is_epoch = names_epochs(seen->text) && strncmp(seen->text, "while", 5) != 0;
+	if (seen->loop.is_sum && !assigned_value(seen, loop_line, lines, owner, &seen->first_step))
+		seen->first_step = 0;
 	if (is_epoch_int(&seen->loop))
 		seen->first_value = first_value(seen, loop_line, lines, owner);
 }
@@ -234,6 +243,16 @@ struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops)
 	if (found)
 		read_epoch(loops, found, loops->steps, &epoch);
 	return epoch;
+}
+
+bool stacks_loops_is_in_epochs(struct stacks_loops *loops)
+{
+	const struct seen *found = find_around(loops, loops->steps, "", 0, 0);
+	struct py_loop loop;
+	if (!found || found->loop.kind == PY_LOOP_STATE)
+		return false;
+	loop = found->loop;
+	return py_loop_poll(loops->reader, &loop) == PY_LOOP_GOOD;
 }
 
 /* The loop over a DataLoader at this line. */

@@ -2,7 +2,11 @@
 
 #include <string.h>
 
+#include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_private.h"
+
+/* A function may take a single batch of a loader, for each step. */
+enum { BATCHES_MIN = 3 };
 
 /* Of a library's loops pmtop knows that their batches are steps. */
 static bool is_own(const char *file) { return !strstr(file, "/site-packages/") && !strstr(file, "/dist-packages/"); }
@@ -18,4 +22,50 @@ bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted
 		return true;
 	return py_loops_is_generator(loops->reader, counted->code) && counted->caller_code &&
 		!py_loops_asks(loops->reader, counted->caller_code, counted->caller_ip);
+}
+
+static bool is_noted(const struct stacks_loops *loops, uint64_t code, int line, unsigned depth)
+{
+	for (size_t i = 0; i < loops->around_count; i++)
+		if (loops->around[i].code == code && loops->around[i].line == line && loops->around[i].depth == depth)
+			return true;
+	return false;
+}
+
+static void note_around(struct stacks_loops *loops, const struct py_site *site)
+{
+	int lines[STACKS_DEPTH_MAX] = { 0 };
+	size_t count = py_loops_around(loops->reader, site, lines, STACKS_DEPTH_MAX);
+	for (unsigned depth = 0; depth < count && loops->around_count < STACKS_AROUND_MAX; depth++) {
+		if (is_noted(loops, site->code, lines[depth], depth))
+			continue;
+		loops->around[loops->around_count].code = site->code;
+		loops->around[loops->around_count].line = lines[depth];
+		loops->around[loops->around_count++].depth = depth;
+	}
+}
+
+void stacks_loops_note_loader(
+	struct stacks_loops *loops, const struct py_counted *counted, const struct py_sample *sample)
+{
+	size_t at = 0;
+	if (counted->yielded < BATCHES_MIN || (counted->length && counted->yielded >= counted->length) ||
+		stacks_loops_calls_next(loops, counted))
+		return;
+	while (at < sample->count && sample->sites[at].code != counted->code)
+		at++;
+	for (; at < sample->count; at++)
+		note_around(loops, &sample->sites[at]);
+	if (loops->steps && !loops->is_running && !loops->wanted && stacks_loop_has_loader_within(loops, loops->steps))
+		loops->steps = NULL;
+}
+
+bool stacks_loops_is_exhausted(
+	struct stacks_loops *loops, const struct py_counted *over, const struct py_counted *all, size_t count)
+{
+	bool has_gone_on = false;
+	for (size_t i = 0; i < count; i++)
+		has_gone_on |= !all[i].is_over && all[i].yielded > all[i].base && all[i].serial > over->serial;
+	return loops && has_gone_on && over->is_over && over->length && over->code &&
+		!stacks_loops_calls_next(loops, over) && py_loops_code_lacks_break(loops->reader, over->code);
 }

@@ -7,5 +7,13 @@
 /* Whether the program itself, in no loop over the loader, fetches its batches by next(), or may do so: that is not
  * known before a sample has found where they are fetched. */
 bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted);
+/* Whether this pass, which is over, has had all its batches: no loop of its function has a `break`, and another one of
+ * these passes has begun since, so that no exception has ended the program. */
+bool stacks_loops_is_exhausted(
+	struct stacks_loops *loops, const struct py_counted *over, const struct py_counted *all, size_t count);
+/* The batches of this pass train, and the sample was taken during it: the loops around the current instructions of its
+ * function and of the functions that called that one have no steps of their own. */
+void stacks_loops_note_loader(
+	struct stacks_loops *loops, const struct py_counted *counted, const struct py_sample *sample);
 
 #endif

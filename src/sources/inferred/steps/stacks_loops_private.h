@@ -4,7 +4,7 @@
 
 #include "src/sources/inferred/steps/stacks_loops.h"
 
-enum { STACKS_SEEN_MAX = 96, STACKS_DEPTH_MAX = 8, STACKS_TEXT_SIZE = 128 };
+enum { STACKS_SEEN_MAX = 96, STACKS_DEPTH_MAX = 8, STACKS_TEXT_SIZE = 128, STACKS_AROUND_MAX = 16 };
 
 /* A loop, or an int that a loop advances, through all calls of its function. */
 struct seen {
@@ -15,7 +15,16 @@ struct seen {
 	bool is_epoch;        /* "epoch" is in its line */
 	uint64_t first_value; /* of an int that counts epochs: what its first epoch has */
 	bool goes_back;
-	bool is_target; /* an int that the `for` itself assigns */
+	/* Of an int that counts steps. Which instruction ran most often when training was sampled, or else when it was
+	 * read: the work of a step. */
+	struct {
+		uint64_t ip, votes;
+		bool is_trained;
+	} work;
+	bool is_placed;      /* what follows is known, and remains */
+	uint64_t first_step; /* what it was before the first step */
+	bool is_behind;      /* during the work it has counted the step in progress */
+	bool is_target;      /* an int that the `for` itself assigns */
 	unsigned reads, trained,
 		optimized;     /* readings that had it, those with backward or optimizer in it, with the latter */
 	unsigned restarts; /* times that another iterator was found */
@@ -35,6 +44,13 @@ struct stacks_loops {
 	struct py_loop found[PY_LOOPS_MAX];
 	size_t seen_count;
 	struct seen seen[STACKS_SEEN_MAX];
+	/* Loops around the work on the batches of a DataLoader, which are steps: they have none of their own. */
+	struct {
+		uint64_t code;
+		int line;
+		unsigned depth;
+	} around[STACKS_AROUND_MAX];
+	size_t around_count;
 	unsigned reads, trained, optimized; /* readings; samples in training, of which in the optimizer */
 	unsigned turns;                     /* samples in training after one that was not */
 	bool has_torch, was_training;
@@ -48,6 +64,7 @@ struct stacks_loops {
 	bool is_first; /* no pass was before this one */
 	uint64_t serial, base, yielded;
 	uint64_t length; /* of the pass; 0 = unknown */
+	uint64_t end;    /* of an int that counts the steps: how many there are in all; 0 = unknown */
 	struct stacks_epoch epoch;
 	int64_t yielded_ns;
 	int64_t begun_ns, pass_ns; /* of the pass; the mean length of those that have ended, 0 = none has */

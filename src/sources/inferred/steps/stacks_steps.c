@@ -18,6 +18,7 @@ enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, R
 #define SHORT_NS (NS_PER_S / 5) /* others as short may be missed */
 #define STALL_MIN_NS (4 * POLL_MAX_NS)
 #define STALL_RATIO 3
+#define EXHAUSTED_RATIO 10
 #define STALL_MAX_NS (10 * NS_PER_S)
 
 struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name)
@@ -318,12 +319,14 @@ static int64_t estimate_end_ns(const struct stacks_steps *steps, const struct ep
 	return can_be ? epoch->emitted_ns + (int64_t)baseline_ns : now_ns;
 }
 
-/* Whether that many batches fit between the last poll with a new batch and now. */
-static bool could_be_missed(const struct stacks_steps *steps, const struct epoch *epoch, uint64_t count, int64_t now_ns)
+/* Whether that many batches fit between the last poll with a new batch and now. If nothing but an exception can have
+ * ended the loop earlier, they may also have been far faster than those before. */
+static bool could_be_missed(
+	const struct stacks_steps *steps, const struct epoch *epoch, uint64_t count, bool is_exhausted, int64_t now_ns)
 {
 	double step_s = isnan(steps->step_s) ? STEP_MIN_S : steps->step_s;
 	double max = (double)(now_ns - epoch->yielded_ns) * 1e-9 / step_s;
-	return (double)count <= 2 * max + 2;
+	return (double)count <= (is_exhausted ? EXHAUSTED_RATIO * (max + 1) : 2 * max + 2);
 }
 
 static void drop_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t end_ns)
@@ -392,14 +395,14 @@ static void emit_batches(struct stacks_steps *steps, struct epoch *epoch, bool i
 }
 
 /* Batches that the last polls may have missed are emitted too. */
-static void finish_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t now_ns)
+static void finish_epoch(struct stacks_steps *steps, struct epoch *epoch, bool is_exhausted, int64_t now_ns)
 {
 	bool is_short = epoch->yielded > 0 && now_ns - epoch->since_ns < SHORT_NS;
 	if (!steps->is_at_least && (is_short || (!epoch->length && epoch->yielded > 0)))
 		steps->is_at_least = steps->has_new_what = true;
 	/* Iterators with workers begin twice: the first never yields. */
 	if (epoch->yielded > epoch->base && epoch->yielded < epoch->length &&
-		could_be_missed(steps, epoch, epoch->length - epoch->yielded, now_ns))
+		could_be_missed(steps, epoch, epoch->length - epoch->yielded, is_exhausted, now_ns))
 		epoch->yielded = epoch->length;
 	int64_t end_ns = estimate_end_ns(steps, epoch, now_ns);
 	if (epoch->yielded > epoch->emitted)
@@ -468,7 +471,7 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 	bool is_first = !is_fast(steps) && (epoch->emitted == 0 || steps->current != epoch->serial),
 		 is_long = epoch->yielded_ns - epoch->emitted_ns >= POLLS_A_STEP * poll_ns(steps);
 	if (counted->is_over)
-		finish_epoch(steps, epoch, now_ns);
+		finish_epoch(steps, epoch, counted->is_exhausted, now_ns);
 	else if (is_known && epoch->yielded > epoch->emitted && (is_first || is_long))
 		emit_batches(steps, epoch, false, epoch->yielded_ns);
 }
@@ -499,7 +502,7 @@ void stacks_steps_end(struct stacks_steps *steps, int64_t now_ns)
 	if (steps->is_ended)
 		return;
 	while (steps->epoch_count > 0)
-		finish_epoch(steps, &steps->epochs[0], now_ns);
+		finish_epoch(steps, &steps->epochs[0], false, now_ns);
 	end_batch(steps, now_ns);
 	end_epoch(steps, now_ns);
 	steps->state.is_ended = true;

@@ -29,7 +29,9 @@ struct py_counted {
 	/* the last two reads that found it further than before; 0 = there was none */
 	int64_t advanced_ns, before_ns;
 	int64_t found_ns;
-	bool is_over;    /* set once, with the last values */
+	bool is_over; /* set once, with the last values */
+	/* of one that is over: its loop has no `break`, and the program goes on: it has had all its iterations */
+	bool is_exhausted;
 	uint64_t length; /* batches in the epoch, len(loader); 0 = unknown */
 	/* backward or the optimizer was seen to run in it; none was, or another loop is known to train; or soon known */
 	bool trains, evaluates, is_undecided;

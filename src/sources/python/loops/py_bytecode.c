@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/sources/python/loops/py_exits.h"
 #include "src/sources/python/loops/py_graph.h"
 #include "src/sources/python/loops/py_yields.h"
 
@@ -72,6 +73,18 @@ static bool is_inlined(const struct py_graph *graph, int header, const struct py
 			(graph->all[header].role == PY_ROLE_FOR && before != PY_ROLE_ITER && before != PY_ROLE_LOCAL));
 }
 
+/* The loop is marked. */
+static bool has_break(const struct py_graph *graph, int header)
+{
+	for (size_t i = 0; i < graph->count; i++)
+		for (unsigned edge = 0; graph->marks[i] && (int)i != header && edge < PY_GRAPH_EDGES; edge++) {
+			int next = graph->all[i].next[edge];
+			if (next != PY_GRAPH_NOWHERE && !graph->marks[next])
+				return true;
+		}
+	return false;
+}
+
 static void add_loop(struct py_graph *graph, int header, struct py_bytecode *out)
 {
 	const struct py_instruction *first = &graph->all[header];
@@ -85,6 +98,7 @@ static void add_loop(struct py_graph *graph, int header, struct py_bytecode *out
 		.offset = 2 * first->begin,
 		.offset_end = 2 * first->end,
 		.is_for = first->role == PY_ROLE_FOR,
+		.has_break = has_break(graph, header),
 		.is_inlined = is_inlined(graph, header, out, parent),
 		.is_delegation = is_delegation(graph, header),
 		.parent = parent,
@@ -309,6 +323,7 @@ static bool fill(struct py_graph *graph, struct py_bytecode *out)
 	out->is_generator = py_yields_any(graph, out);
 	find_stores(graph, out);
 	keep_deepest_stores(out);
+	py_exits_find(graph, out);
 	return true;
 }
 
@@ -319,7 +334,7 @@ bool py_bytecode_parse(unsigned minor, const unsigned char *bytes, size_t size, 
 	if (!graph.opcodes || units == 0 || size > PY_BYTES_MAX)
 		return false;
 	out->unit_count = units;
-	out->loop_count = out->store_count = 0;
+	out->loop_count = out->store_count = out->exit_count = 0;
 	out->loop_at = calloc(units, 1);
 	out->is_after_yield = calloc(units, 1);
 	bool is_good = out->loop_at && out->is_after_yield && py_graph_make(&graph, bytes, units) && fill(&graph, out);
@@ -334,7 +349,7 @@ void py_bytecode_release(struct py_bytecode *code)
 	free(code->loop_at);
 	free(code->is_after_yield);
 	code->loop_at = code->is_after_yield = NULL;
-	code->unit_count = code->loop_count = code->store_count = 0;
+	code->unit_count = code->loop_count = code->store_count = code->exit_count = 0;
 }
 
 int py_bytecode_loop_at(const struct py_bytecode *code, int64_t offset)

@@ -12,7 +12,8 @@
 
 #include "src/sources/python/loops/py_opcodes.h"
 
-enum { PY_BYTES_MAX = 1 << 18, PY_CODE_LOOPS_MAX = 128, PY_STORES_MAX = 256, PY_NO_LOOP = -1 };
+enum { PY_BYTES_MAX = 1 << 18, PY_CODE_LOOPS_MAX = 128, PY_STORES_MAX = 256, PY_EXITS_MAX = 32, PY_NO_LOOP = -1 };
+enum { PY_OPERAND_NAMES = 3, PY_EXIT_SIDES = 2 };
 #define PY_NO_INDEX UINT32_MAX
 /* In place of the index of a constant: an int itself, below 256. */
 #define PY_SMALL_INT UINT32_C(0x80000000)
@@ -38,6 +39,7 @@ struct py_code_loop {
 	/* Its first instruction, in bytes: FOR_ITER of a for. */
 	uint32_t offset, offset_end;
 	bool is_for;
+	bool has_break; /* something other than its first instruction leaves it: `break`, `return`, `raise` */
 	/* Since 3.12: of a comprehension in the code around it. Where its iterator lies is not certain. */
 	bool is_inlined;
 	bool is_delegation; /* `yield from` or `await`: not counted in `depth` */
@@ -60,15 +62,34 @@ struct py_store {
 	bool is_sum; /* += */
 };
 
+/* One side of a comparison: "step", "args.max_steps", "self.config.steps", 1000. */
+struct py_operand {
+	enum py_role role; /* PY_ROLE_LOCAL, _GLOBAL, _NAME, or _CONSTANT */
+	uint32_t index;    /* as that role's instruction has it, or PY_SMALL_INT */
+	size_t name_count; /* attributes of it, each of the one before: indices into co_names */
+	uint32_t names[PY_OPERAND_NAMES];
+};
+
+/* A comparison of which one result ends its loop, without an exception, and the other one does not. */
+struct py_exit {
+	int loop;
+	uint32_t offset;
+	struct {
+		struct py_operand operand;
+		bool must_exceed; /* an int that grows ends the loop when it is larger than the other side, not when equal */
+	} sides[PY_EXIT_SIDES];
+};
+
 struct py_bytecode {
 	size_t unit_count; /* of two bytes */
 	/* By unit: 1 + the innermost loop, 0 = none; whether it follows the yield in a loop that yields once. */
 	unsigned char *loop_at;
 	unsigned char *is_after_yield;
 	bool is_generator;
-	size_t loop_count, store_count;
+	size_t loop_count, store_count, exit_count;
 	struct py_code_loop loops[PY_CODE_LOOPS_MAX];
 	struct py_store stores[PY_STORES_MAX];
+	struct py_exit exits[PY_EXITS_MAX];
 };
 
 /* False: it is not the code of this version, it is too long, or there is no memory. On success py_bytecode_release

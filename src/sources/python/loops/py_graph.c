@@ -50,8 +50,8 @@ static bool target_of(const struct py_graph *graph, const struct py_instruction 
 
 static bool goes_on(enum py_role role)
 {
-	return role != PY_ROLE_STOP && role != PY_ROLE_JUMP && role != PY_ROLE_JUMP_BACK && role != PY_ROLE_RESEND &&
-		role != PY_ROLE_JUMP_ABSOLUTE;
+	return role != PY_ROLE_STOP && role != PY_ROLE_RAISE && role != PY_ROLE_JUMP && role != PY_ROLE_JUMP_BACK &&
+		role != PY_ROLE_RESEND && role != PY_ROLE_JUMP_ABSOLUTE;
 }
 
 /* False: a jump does not lead to an instruction, so the bytes were not understood. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/sources/python/loops/py_bounds.h"
 #include "src/sources/python/loops/py_loop_view.h"
 #include "src/sources/python/loops/py_states.h"
 #include "src/sources/python/py_objects.h"
@@ -505,4 +506,29 @@ void py_loops_close(struct py_loops *loops)
 {
 	py_loop_codes_free(loops->iterators.codes);
 	free(loops);
+}
+
+bool py_loops_lacks_break(struct py_loops *loops, const struct py_loop *loop)
+{
+	const struct py_loop_code *code = py_loop_code_checked(loops->iterators.codes, loop->code);
+	size_t number = loop->guards.place_count > 0 ? (size_t)loop->guards.places[0].loop : SIZE_MAX;
+	return code && code->bytecode && number < code->bytecode->loop_count && code->bytecode->loops[number].is_for &&
+		!code->bytecode->loops[number].has_break;
+}
+
+bool py_loops_code_lacks_break(struct py_loops *loops, uint64_t code)
+{
+	const struct py_loop_code *known = py_loop_code_checked(loops->iterators.codes, code);
+	bool is_any = false;
+	for (size_t i = 0; known && known->bytecode && i < known->bytecode->loop_count; i++) {
+		if (known->bytecode->loops[i].has_break && known->bytecode->loops[i].is_for)
+			return false;
+		is_any |= known->bytecode->loops[i].is_for;
+	}
+	return is_any;
+}
+
+bool py_loop_bound(struct py_loops *loops, const struct py_loop *loop, uint64_t ip, struct py_loop_bound *out)
+{
+	return py_bound_read(&loops->iterators, loop, ip, out);
 }

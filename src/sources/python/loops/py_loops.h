@@ -106,6 +106,13 @@ struct py_loop {
 	struct py_loop_guards guards;
 };
 
+/* Of an int that its loop advances by one. */
+struct py_loop_bound {
+	bool is_behind; /* += comes before the work: in it the int has counted the iteration in progress */
+	bool has_end;
+	uint64_t end; /* iterations, if the int is 0 at first, from the comparison that ends the loop */
+};
+
 struct py_process;
 struct py_loops;
 
@@ -123,6 +130,10 @@ size_t py_loops_around(struct py_loops *loops, const struct py_site *site, int *
 /* Whether the instruction at `ip` (as in struct py_site) asks an iterator for the next item of a loop: not a call of
  * next(). */
 bool py_loops_asks(struct py_loops *loops, uint64_t code, uint64_t ip);
+/* Whether only the end of its iterator ends this loop: it has no `break`, `return` or `raise`. */
+bool py_loops_lacks_break(struct py_loops *loops, const struct py_loop *loop);
+/* The same of each `for` of this code. */
+bool py_loops_code_lacks_break(struct py_loops *loops, uint64_t code);
 /* Of code with loops. */
 bool py_loops_is_generator(struct py_loops *loops, uint64_t code);
 /* Reads one loop again, mostly with one system call. Only its position, length, what remains, object and guards
@@ -130,6 +141,8 @@ bool py_loops_is_generator(struct py_loops *loops, uint64_t code);
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop);
 /* Of a loop over a range in steps of 1: the item in progress, and the range's end. False: it is over something else. */
 bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end);
+/* `ip`: as in struct py_site, an instruction of the loop's work. False: the loop's code is gone. */
+bool py_loop_bound(struct py_loops *loops, const struct py_loop *loop, uint64_t ip, struct py_loop_bound *out);
 /* A float variable that a loop of this sampled frame assigns, and whose name is that of a loss ("loss", "train_loss",
  * "lossf"). False: there is none, or it is NaN. */
 bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t frame_index, double *out);
