@@ -149,7 +149,7 @@ static enum status print_member(
 {
 	struct py_process *process;
 	struct py_stacks stacks = { 0 };
-	enum status status = py_open(member->pid, member->directory_fd, &process, why_not);
+	enum status status = py_open(member->pid, member->directory_fd, NULL, &process, why_not);
 	if (status == STATUS_DENIED)
 		access_explain_memory(member->directory_fd, member->pid, target->uid, remote_test_self(), why_not);
 	if (status != STATUS_OK)

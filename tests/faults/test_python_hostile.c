@@ -105,7 +105,7 @@ START_TEST(a_search_ends_with_its_budget)
 	snprintf(path, sizeof path, "/proc/%d", (int)hostile.pid);
 	int fd = open(path, O_RDONLY | O_DIRECTORY);
 	int64_t before_ns = clock_process_cpu_ns();
-	enum status status = py_open(hostile.pid, fd, &process, &why_not);
+	enum status status = py_open(hostile.pid, fd, NULL, &process, &why_not);
 	int64_t cost_ns = clock_process_cpu_ns() - before_ns;
 	close(fd);
 	ck_assert_int_eq(status, STATUS_DAMAGED);

@@ -19,7 +19,7 @@
 
 enum { OPENINGS = 4, SAMPLES = 1500, EVERYTHING_EACH = 10, POLL_EACH = 5 };
 
-static unsigned torn_per_mille;
+static unsigned torn_per_mille, reads;
 static uint64_t seed;
 static pid_t python;
 static char directory[32];
@@ -52,6 +52,7 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here
 	unsigned long there_count, unsigned long flags)
 {
 	ssize_t got = syscall(SYS_process_vm_readv, pid, here, here_count, there, there_count, flags);
+	reads++;
 	for (unsigned long i = 0; got > 0 && i < here_count; i++) {
 		unsigned char *bytes = here[i].iov_base;
 		size_t words = here[i].iov_len / sizeof(uint64_t);
@@ -119,7 +120,7 @@ static void sample_all(int fd, unsigned per_mille, struct seen *seen)
 	/* With torn memory from the start, pmtop rarely finds a Python. */
 	for (unsigned whole_at_first = 0; whole_at_first < 2; whole_at_first++) {
 		torn_per_mille = whole_at_first ? 0 : per_mille;
-		enum status status = py_open(python, fd, &process, &why_not);
+		enum status status = py_open(python, fd, NULL, &process, &why_not);
 		torn_per_mille = per_mille;
 		if (status != STATUS_OK)
 			continue;
@@ -172,7 +173,7 @@ static struct seen sample_long(unsigned per_mille)
 		struct py_loops *loops;
 		struct reason why_not;
 		torn_per_mille = 0;
-		ck_assert_int_eq(py_sampler_open(python, fd, &sampler, &why_not), STATUS_OK);
+		ck_assert_int_eq(py_sampler_open(python, fd, NULL, &sampler, &why_not), STATUS_OK);
 		ck_assert_int_eq(py_counter_open(py_sampler_process(sampler), &counter, &why_not), STATUS_OK);
 		ck_assert_int_eq(py_loops_open(py_sampler_process(sampler), &loops, &why_not), STATUS_OK);
 		torn_per_mille = per_mille;
@@ -201,6 +202,37 @@ START_TEST(an_intact_process_gives_stacks)
 }
 END_TEST
 
+static enum status open_beside(
+	const struct py_sampler *relative, pid_t pid, struct py_sampler **out, unsigned *reads_of)
+{
+	char path[32];
+	struct reason why_not;
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	unsigned before = reads;
+	enum status status = py_sampler_open(pid, fd, relative, out, &why_not);
+	*reads_of = reads - before;
+	close(fd);
+	return status;
+}
+
+START_TEST(python_is_not_searched_for_again_in_a_fork)
+{
+	struct py_sampler *first, *second;
+	unsigned searched, known;
+	torn_per_mille = 0;
+	ck_assert_int_eq(open_beside(NULL, python, &first, &searched), STATUS_OK);
+	ck_assert_int_eq(open_beside(first, python, &second, &known), STATUS_OK);
+	ck_assert_uint_gt(searched, 50);
+	ck_assert_uint_le(known, 3);
+	ck_assert_uint_eq(py_sampler_version(second)->minor, py_sampler_version(first)->minor);
+	py_sampler_close(second);
+	/* A child that runs another program has none. */
+	ck_assert_int_eq(open_beside(first, getpid(), &second, &known), STATUS_NOT_FOUND);
+	py_sampler_close(first);
+}
+END_TEST
+
 START_TEST(torn_memory_does_no_harm)
 {
 	static const unsigned per_mille[] = { 1, 5, 20, 100, 300 };
@@ -219,6 +251,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, an_intact_process_gives_stacks);
+	tcase_add_test(tests, python_is_not_searched_for_again_in_a_fork);
 	tcase_add_loop_test(tests, torn_memory_does_no_harm, 0, 5);
 	return suite_run(suite);
 }

@@ -1,5 +1,6 @@
 """What pmtop.torch does to models: nothing that pickling, copying, compiling, scripting or wrapping them could see."""
 import copy
+import inspect
 import io
 import os
 import pickle
@@ -111,6 +112,7 @@ def test_everything_is_put_back(instrumentation):
     patched = [(nn.Module, "zero_grad"), (torch.optim.Optimizer, "zero_grad"), (DataLoader, "__iter__"), (dataloader._BaseDataLoaderIter, "__next__"),
                (torch.autograd, "backward"), (torch, "save"), (torch.serialization, "save"), (torch.amp.GradScaler, "scale")]
     ours = [vars(owner)[name] for owner, name in patched]
+    assert all(inspect.isfunction(value) for value in ours), "torch.compile binds nothing else to an object"
     train(Net())
     assert pmtop.torch.instrument() is instrumentation
     instrumentation.close()
@@ -123,8 +125,6 @@ def test_everything_is_put_back(instrumentation):
 
 
 def test_signatures_stay():
-    import inspect
-
     assert list(inspect.signature(torch.autograd.backward).parameters)[:2] == ["tensors", "grad_tensors"]
     assert list(inspect.signature(torch.save).parameters)[:2] == ["obj", "f"]
 

@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 	int64_t sample_ns = atoll(argv[2]) * 1000, poll_ns = atoll(argv[3]) * 1000, looked_ns = 0, polled_ns = 0;
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (py_sampler_open(pid, fd, &sampler, &why_not) != STATUS_OK ||
+	if (py_sampler_open(pid, fd, NULL, &sampler, &why_not) != STATUS_OK ||
 		py_counter_open(py_sampler_process(sampler), &counter, &why_not) != STATUS_OK) {
 		printf("cannot %s\n", why_not.text);
 		if (sampler)

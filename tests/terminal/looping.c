@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 	pid_t pid = (pid_t)atoi(argv[1]);
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (py_sampler_open(pid, fd, &sampler, &why_not) != STATUS_OK ||
+	if (py_sampler_open(pid, fd, NULL, &sampler, &why_not) != STATUS_OK ||
 		py_loops_open(py_sampler_process(sampler), &loops, &why_not) != STATUS_OK) {
 		printf("cannot %s\n", why_not.text);
 		if (sampler)

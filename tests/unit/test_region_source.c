@@ -489,6 +489,32 @@ static void open_later_body(void *argument, int in, int out)
 	}
 }
 
+static size_t virtual_bytes(void)
+{
+	size_t pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+	ck_assert_int_eq(fscanf(file, "%zu", &pages), 1);
+	fclose(file);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Opens a region of another size than its virtual memory had, or in the place of as much memory. */
+static void open_in_place_body(void *is_in_place, int in, int out)
+{
+	struct pmtop *pm = pmtop_open("tried", NULL);
+	size_t with = virtual_bytes();
+	pmtop_close(pm);
+	size_t region_bytes = with - virtual_bytes();
+	void *place = mmap(NULL, region_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	child_ready(out);
+	child_wait(in);
+	if (*(const bool *)is_in_place)
+		munmap(place, region_bytes);
+	pmtop_open("opened", NULL);
+	child_ready(out);
+	child_wait(in);
+}
+
 static void map_library_body(void *path, int in, int out)
 {
 	int fd = open(path, O_RDONLY);
@@ -548,6 +574,28 @@ START_TEST(a_region_is_searched_for_until_found_and_again_after_its_end)
 	}
 	ck_assert_uint_eq(other.opened, 0);
 	kill_and_close(&child);
+}
+END_TEST
+
+START_TEST(a_process_whose_virtual_memory_keeps_its_size_is_searched_rarely)
+{
+	for (int i = 0; i < 2; i++) {
+		bool is_in_place = i > 0;
+		account = (struct run_account){ 0 };
+		struct child child = child_start(open_in_place_body, &is_in_place);
+		child_await(&child);
+		open_source(child.pid);
+		read_source();
+		go_on(&child);
+		later_ns += 4 * NS_PER_S;
+		read_source();
+		ck_assert_uint_eq(account.opened, !is_in_place);
+		read_source_later();
+		ck_assert_uint_eq(account.opened, 1);
+		ck_assert_str_eq(account.run_name, "opened");
+		kill_and_close(&child);
+		remove_left_region(child.pid);
+	}
 }
 END_TEST
 
@@ -809,6 +857,7 @@ int main(int argc, char **argv)
 	tcase_add_test(all, events_keep_their_mode_where_its_change_is_gone);
 	tcase_add_test(all, without_a_region_the_remedy_is_that_of_the_framework);
 	tcase_add_test(all, a_region_is_searched_for_until_found_and_again_after_its_end);
+	tcase_add_test(all, a_process_whose_virtual_memory_keeps_its_size_is_searched_rarely);
 	tcase_add_test(all, a_killed_run_is_emitted_to_its_last_event);
 	tcase_add_test(all, exec_closes_the_run_and_the_next_one_is_found);
 	tcase_add_test(all, regions_of_two_ranks_are_two_runs);

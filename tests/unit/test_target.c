@@ -77,6 +77,7 @@ START_TEST(name_with_parentheses_and_spaces_does_not_shift_fields)
 	ck_assert_uint_eq(stat.system_ticks, 14);
 	ck_assert_uint_eq(stat.threads, 15);
 	ck_assert_uint_eq(stat.start_ticks, 16);
+	ck_assert_uint_eq(stat.virtual_bytes, 99);
 	ck_assert_uint_eq(stat.resident_pages, 17);
 	ck_assert_uint_eq(stat.start_code, 18);
 	ck_assert_uint_eq(stat.start_stack, 20);

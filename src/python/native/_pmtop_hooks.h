@@ -208,9 +208,10 @@ static PyObject *hook_zero_grad(PyObject *self, PyObject *const *given, Py_ssize
 	return result;
 }
 
-/* -- backward; more: (torch.Tensor, its numel, its item, the losses' part, a list with a scaler's scaled loss) */
+/* -- backward; more: (torch.Tensor, its numel, its item, its is_cpu, the losses' part, a list with a scaler's scaled
+ * loss) */
 
-enum { TENSOR, NUMEL, ITEM, LOSSES, UNSCALED };
+enum { TENSOR, NUMEL, ITEM, IS_CPU, LOSSES, UNSCALED };
 
 static int is_one(PyObject *number)
 {
@@ -226,7 +227,9 @@ static PyObject *note_loss(struct hook *hook, PyObject *value, int is_implicit)
 	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0 ||
 		hook->loop->loss_parts != 1)
 		return PyObject_CallMethod(hook->slow, "note_loss", "O", value);
-	PyObject *is_cpu = PyObject_GetAttr(value, hook_names.is_cpu);
+	descrgetfunc read_attribute = binder_of(hook->at[IS_CPU]);
+	PyObject *is_cpu = read_attribute ? read_attribute(hook->at[IS_CPU], value, hook->at[TENSOR])
+									  : PyObject_GetAttr(value, hook_names.is_cpu);
 	Py_XDECREF(is_cpu);
 	if (!is_cpu)
 		return NULL;

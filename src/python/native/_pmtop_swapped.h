@@ -30,15 +30,6 @@ struct swapped_call {
 	PyObject *object;
 };
 
-static descrgetfunc binder_of(PyObject *function)
-{
-#ifdef Py_LIMITED_API
-	return (descrgetfunc)PyType_GetSlot(Py_TYPE(function), Py_tp_descr_get);
-#else
-	return Py_TYPE(function)->tp_descr_get;
-#endif
-}
-
 static int swapped_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	struct swapped *swapped = (struct swapped *)self;

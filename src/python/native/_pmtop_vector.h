@@ -52,4 +52,14 @@ static PyObject *vector_keyword(PyObject *const *values, PyObject *names, const 
 	return NULL;
 }
 
+/* Makes a function a method, or reads an attribute that C code computes; NULL: the object is neither. */
+static descrgetfunc binder_of(PyObject *function)
+{
+#ifdef Py_LIMITED_API
+	return (descrgetfunc)PyType_GetSlot(Py_TYPE(function), Py_tp_descr_get);
+#else
+	return Py_TYPE(function)->tp_descr_get;
+#endif
+}
+
 #endif

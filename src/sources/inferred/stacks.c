@@ -212,6 +212,17 @@ static void note_search(struct sampled *sampled, enum status status, int64_t now
 	sampled->try_after_ns = sampled->try_after_ns < TRY_MAX_NS / 2 ? 2 * sampled->try_after_ns : TRY_MAX_NS;
 }
 
+/* The sampler of its parent, or of another child of it: DataLoader workers are forks. NULL: there is none. */
+static const struct py_sampler *relative_of(const struct stacks_state *stacks, const struct stacks_process *process)
+{
+	for (size_t i = 0; i < stacks->sampled_count; i++) {
+		const struct stacks_process *other = &stacks->sampled[i].process;
+		if (stacks->sampled[i].sampler && (other->pid == process->parent || other->parent == process->parent))
+			return stacks->sampled[i].sampler;
+	}
+	return NULL;
+}
+
 static void try_to_open(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	struct reason why = { "", "" };
@@ -222,7 +233,8 @@ static void try_to_open(struct stacks_state *stacks, struct sampled *sampled, in
 	}
 	sampled->owner.has_user = sampled->owner.is_mixed = false;
 	stacks_owner_note_user(&sampled->owner);
-	enum status status = py_sampler_open(sampled->process.pid, sampled->process.fd, &sampled->sampler, &why);
+	enum status status = py_sampler_open(
+		sampled->process.pid, sampled->process.fd, relative_of(stacks, &sampled->process), &sampled->sampler, &why);
 	stacks_owner_note_user(&sampled->owner);
 	int64_t cost_ns = stacks_cost_ns(stacks) - before_ns;
 	stacks_search_pay(&stacks->search, cost_ns);

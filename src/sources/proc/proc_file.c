@@ -39,6 +39,7 @@ static const struct {
 	{ 15, offsetof(struct proc_stat, system_ticks) },
 	{ 20, offsetof(struct proc_stat, threads) },
 	{ 22, offsetof(struct proc_stat, start_ticks) },
+	{ 23, offsetof(struct proc_stat, virtual_bytes) },
 	{ 24, offsetof(struct proc_stat, resident_pages) },
 	{ 26, offsetof(struct proc_stat, start_code) },
 	{ 27, offsetof(struct proc_stat, end_code) },

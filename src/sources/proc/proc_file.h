@@ -26,6 +26,7 @@ struct proc_stat {
 	uint64_t user_ticks, system_ticks;
 	uint64_t threads;
 	uint64_t start_ticks;
+	uint64_t virtual_bytes;
 	uint64_t resident_pages;
 	/* Start of code and stack: they change with an exec. ≤ 1 if pmtop may not see them or there is no program
 	 * (zombie). */

@@ -160,7 +160,7 @@ static enum status choose_layout(
 }
 
 /* Whether the interpreter exists and its threads point back to it. */
-static bool has_begun(pid_t pid, const struct py_location *location)
+bool py_locate_is_same(pid_t pid, const struct py_location *location)
 {
 	const struct py_layout *layout = &location->layout;
 	uint64_t interpreter, thread, owner;
@@ -208,7 +208,7 @@ static enum status read_header(
 		!image_symbol(&image, "PyCode_Type", &location.code_type, &unused))
 		return STATUS_NOT_FOUND;
 	enum status status = choose_layout(&image, size, &location, why_not);
-	if (status == STATUS_OK && !has_begun(pid, &location))
+	if (status == STATUS_OK && !py_locate_is_same(pid, &location))
 		return STATUS_NOT_FOUND;
 	if (status == STATUS_OK) {
 		find_types(&image, &location);

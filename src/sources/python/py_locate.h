@@ -44,5 +44,7 @@ struct py_location {
  * see py_layout.h. DAMAGED: see there, or the search exceeded its budget, which limits its cost for a process with
  * many images or endless symbol tables. `process_fd`: /proc/PID. */
 enum status py_locate(pid_t pid, int process_fd, struct py_location *out, struct reason *why_not);
+/* Whether this location, of another process, is this one's too, as after a fork. */
+bool py_locate_is_same(pid_t pid, const struct py_location *location);
 
 #endif

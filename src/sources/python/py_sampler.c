@@ -301,10 +301,11 @@ enum status py_sampler_sample_other(struct py_sampler *sampler, uint64_t thread,
 
 /* -- opening -- */
 
-enum status py_sampler_open(pid_t pid, int process_fd, struct py_sampler **out, struct reason *why_not)
+enum status py_sampler_open(
+	pid_t pid, int process_fd, const struct py_sampler *relative, struct py_sampler **out, struct reason *why_not)
 {
 	struct py_process *process;
-	enum status status = py_open(pid, process_fd, &process, why_not);
+	enum status status = py_open(pid, process_fd, relative ? relative->process : NULL, &process, why_not);
 	if (status != STATUS_OK)
 		return status;
 	struct py_sampler *sampler = calloc(1, sizeof *sampler);

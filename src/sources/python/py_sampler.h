@@ -29,8 +29,10 @@ struct py_sample {
 
 struct py_sampler;
 
-/* As py_open. `process_fd` is /proc/PID and remains the caller's. */
-enum status py_sampler_open(pid_t pid, int process_fd, struct py_sampler **out, struct reason *why_not);
+/* As py_open. `process_fd` is /proc/PID and remains the caller's. `relative`: of a process of which this one may be a
+ * fork; or NULL. */
+enum status py_sampler_open(
+	pid_t pid, int process_fd, const struct py_sampler *relative, struct py_sampler **out, struct reason *why_not);
 void py_sampler_close(struct py_sampler *sampler);
 const struct py_layout *py_sampler_version(const struct py_sampler *sampler);
 /* Valid until the sampler is closed. */

@@ -11,14 +11,19 @@
 #include "src/sources/python/py_walk.h"
 #include "src/sources/python/remote.h"
 
-enum status py_open(pid_t pid, int process_fd, struct py_process **out, struct reason *why_not)
+enum status py_open(
+	pid_t pid, int process_fd, const struct py_process *relative, struct py_process **out, struct reason *why_not)
 {
 	struct py_process *process = malloc(sizeof *process);
 	if (!process)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	process->pid = pid;
 	process->process_fd = process_fd;
-	enum status status = py_locate(pid, process_fd, &process->location, why_not);
+	enum status status = STATUS_OK;
+	if (relative && py_locate_is_same(pid, &relative->location))
+		process->location = relative->location;
+	else
+		status = py_locate(pid, process_fd, &process->location, why_not);
 	if (status == STATUS_OK)
 		*out = process;
 	else

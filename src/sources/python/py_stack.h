@@ -38,8 +38,10 @@ struct py_stacks {
 struct py_process;
 
 /* NOT_FOUND: no CPython, or not started yet; DENIED; UNSUPPORTED: an unknown version. `process_fd` is /proc/PID and
- * remains the caller's. */
-enum status py_open(pid_t pid, int process_fd, struct py_process **out, struct reason *why_not);
+ * remains the caller's. `relative`: a process of which this one may be a fork, so that its Python need not be searched
+ * for; or NULL. */
+enum status py_open(
+	pid_t pid, int process_fd, const struct py_process *relative, struct py_process **out, struct reason *why_not);
 void py_close(struct py_process *process);
 const struct py_layout *py_version(const struct py_process *process);
 /* Reads all threads. END: the process has ended or called exec; DAMAGED: its state is not consistent (it may be

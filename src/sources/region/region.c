@@ -20,13 +20,17 @@
 #include "src/sources/source.h"
 #include "src/sources/target/target.h"
 
-/* The search for regions reads a member's maps, which may be long: the interval grows while none is found. */
+/* The search for regions reads a member's maps, which may be long: the interval grows while none is found, and a member
+ * whose virtual memory has kept its size maps no new region. A region has more than SEARCH_CHANGE_BYTES. A member may
+ * also unmap as much as it maps: after SEARCH_ANYWAY_NS it is searched again in any case. */
 enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STAT_SIZE = 2048 };
 /* The limit in pmtop.h, and the factor by which a larger ring is proposed. */
 enum { RING_SLOTS_MAX = 65536, RING_MORE = 4 };
 #define SEARCH_FIRST_NS (NS_PER_S / 20)
 #define SEARCH_TARGET_MAX_NS (2 * NS_PER_S)
 #define SEARCH_MEMBER_MAX_NS (16 * NS_PER_S)
+#define SEARCH_ANYWAY_NS (16 * NS_PER_S)
+#define SEARCH_CHANGE_BYTES (UINT64_C(32) << 10)
 #define LIVE_CHECK_NS (1 * NS_PER_S)
 #define RANKS_SEARCH_NS (2 * NS_PER_S)
 
@@ -50,6 +54,8 @@ struct search {
 	uint64_t start_ticks;
 	unsigned generation;
 	int64_t next_ns, interval_ns;
+	int64_t anyway_ns;
+	uint64_t virtual_bytes; /* at the last search; 0 = unknown */
 };
 
 struct region_reader {
@@ -210,10 +216,17 @@ static void follow_members(struct region_reader *reader)
 		const struct target_member *member = &target->members[i];
 		if (i < retained && reader->searches[i].generation == member->generation)
 			continue;
-		reader->searches[i] =
-			(struct search){ member->pid, member->start_ticks, member->generation, INT64_MIN, SEARCH_FIRST_NS };
+		reader->searches[i] = (struct search){ member->pid, member->start_ticks, member->generation, INT64_MIN,
+			SEARCH_FIRST_NS, INT64_MIN, 0 };
 	}
 	reader->search_count = target->member_count;
+}
+
+static bool may_have_mapped(const struct search *search, uint64_t virtual_bytes, int64_t now_ns)
+{
+	uint64_t before = search->virtual_bytes;
+	uint64_t change = virtual_bytes > before ? virtual_bytes - before : before - virtual_bytes;
+	return !before || !virtual_bytes || change >= SEARCH_CHANGE_BYTES || now_ns >= search->anyway_ns;
 }
 
 static void search(struct region_reader *reader, int64_t now_ns)
@@ -224,7 +237,13 @@ static void search(struct region_reader *reader, int64_t now_ns)
 		int64_t max_ns = i == 0 ? SEARCH_TARGET_MAX_NS : SEARCH_MEMBER_MAX_NS;
 		if (now_ns < one->next_ns || region_workers_has(reader->workers, &reader->target->members[i]))
 			continue;
-		search_member(reader, i);
+		const struct target_member *member = &reader->target->members[i];
+		uint64_t virtual_bytes = member->has_stat ? member->stat.virtual_bytes : 0;
+		if (may_have_mapped(one, virtual_bytes, now_ns)) {
+			search_member(reader, i);
+			one->virtual_bytes = virtual_bytes;
+			one->anyway_ns = now_ns + SEARCH_ANYWAY_NS;
+		}
 		one->next_ns = now_ns + one->interval_ns;
 		one->interval_ns = one->interval_ns * 5 / 4 < max_ns ? one->interval_ns * 5 / 4 : max_ns;
 	}
