@@ -82,7 +82,7 @@ static struct fleet_bounds intersect(const struct fleet_clock *clock, int64_t no
 	struct fleet_bounds all = { now_ns, INT64_MIN, INT64_MAX };
 	for (uint64_t i = clock->answers; i-- > 0 && clock->answers - i <= FLEET_CLOCK_ROWS;) {
 		const struct fleet_bounds *row = &clock->rows[i % FLEET_CLOCK_ROWS];
-		int64_t drift_ns = (now_ns - row->at_ns) / 1000000 * DRIFT_PPM;
+		int64_t age_ns = now_ns > row->at_ns ? now_ns - row->at_ns : 0, drift_ns = age_ns / 1000000 * DRIFT_PPM;
 		int64_t low_ns = row->low_ns - drift_ns, high_ns = row->high_ns + drift_ns;
 		if (low_ns > all.high_ns || high_ns < all.low_ns)
 			break;
