@@ -492,6 +492,8 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	watch.session.request.how = "key T opens it";
 	watch.signal_fd = signals_open();
 	watch.screen = screen_new(watch.session.model, &watch.session.alerts, settings);
+	if (watch.screen && watch.is_inner)
+		screen_message(watch.screen, "Esc goes back to the fleet");
 	watch.overlay = watch.screen ? overlay_new(watch.screen, &watch.session.model_options) : NULL;
 	enum status status = STATUS_OK;
 	if (watch.screen)

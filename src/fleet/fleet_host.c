@@ -26,7 +26,8 @@
 #define BACK_OFF_MAX_NS (30 * NS_PER_S)
 #define RATE_NS (2 * NS_PER_S)
 #define END_MAX_NS NS_PER_S
-enum { NOT_FOUND = 127, WRONG_TIMES_MIN = 20 };
+/* LENT_RECORDS_MAX: larger storage is not retained. */
+enum { LENT_RECORDS_MAX = 16 * 1024, NOT_FOUND = 127, WRONG_TIMES_MIN = 20 };
 
 const char *fleet_host_state_name(enum fleet_host_state state)
 {
@@ -309,6 +310,8 @@ pid_t fleet_host_step(
 	fleet_host_read_errors(host, now_ns);
 	left = read_host(host, now_ns, room, room_size);
 	/* An incomplete set has records; then the storage stays here. */
+	if (host->reader && !host->set.count && host->set.capacity > LENT_RECORDS_MAX)
+		sample_set_release(&host->set);
 	if (host->reader && !host->set.count && !lent->capacity) {
 		*lent = host->set;
 		host->set = (struct sample_set)SAMPLE_SET_INIT;

@@ -13,6 +13,7 @@ import time
 BUILD = os.environ.get('PMTOP_BUILD', 'build')
 HOSTS, SECONDS = int(os.environ.get('FLEET_HOSTS', '1000')), float(os.environ.get('FLEET_SECONDS', '30'))
 CPU_MAX, MEMORY_MAX = 0.30, 300e6
+START_MAX_S = 120
 TICK = os.sysconf('SC_CLK_TCK')
 
 
@@ -60,8 +61,16 @@ def on_screen():
 
 
 def as_json():
-    printed = subprocess.run(command(['--json', '-n', '8']), capture_output=True, text=True, timeout=300).stdout.splitlines()
-    return json.loads(printed[-1])
+    """What it says once all hosts are live, and have been asked for the time a few times."""
+    process = subprocess.Popen(command(['--json']), stdout=subprocess.PIPE, text=True)
+    begun, found, after = time.monotonic(), {}, 0
+    while after < 30 and time.monotonic() - begun < START_MAX_S:
+        found = json.loads(process.stdout.readline())
+        after += all(host['state'] == 'live' for host in found['hosts'])
+    process.terminate()
+    process.stdout.read()
+    process.wait()
+    return found
 
 
 def main():
@@ -73,6 +82,7 @@ def main():
     if errors:
         print(f'clock error           median {errors[len(errors) // 2] * 1e3:.2f} ms, largest {errors[-1] * 1e3:.2f} ms')
     cpu, memory, drawn = on_screen()
+    print(f'CPU with --json       {found["self"]["cpu_ratio"] * 100:.1f} % of a core')
     print(f'CPU of the root       {cpu * 100:.1f} % of a core   goal {CPU_MAX * 100:.0f} %   {"reached" if cpu <= CPU_MAX else "MISSED"}')
     print(f'memory of the root    {memory / 1e6:.0f} MB            goal {MEMORY_MAX / 1e6:.0f} MB  {"reached" if memory <= MEMORY_MAX else "MISSED"}')
     print(f'received              {found["self"].get("bytes_per_s", 0) / 1e6:.2f} MB/s; drawn {drawn / 1e3:.1f} kB/s at 200x60')

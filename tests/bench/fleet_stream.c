@@ -4,8 +4,8 @@
  *   fleet_stream RANK [WORLD_SIZE [CLOCK_AHEAD_S [FAULT]]]
  *
  * FAULT: hang (stops in the middle of a block after two seconds), garbage (a line of a gigabyte without an end),
- * version (a header of another major version), silent (never sends a byte), exit (says why and exits with 3), jump (its
- * times are a day ahead after two seconds). */
+ * version (a header with features that nobody knows), silent (never sends a byte), exit (says why and exits with 3),
+ * jump (its times are a day ahead after two seconds). */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void begin(struct host *host, int64_t now_ns)
 	char uuid[40];
 	struct reason why = { "", "" };
 	struct stream_header header = { .pid = SYNTHETIC_PID,
-		.major = has_fault(host, "version") ? STREAM_MAJOR + 1 : STREAM_MAJOR,
+		.incompatible = strcmp(host->fault, "version") == 0,
 		.monotonic_ns = now_ns,
 		.realtime_ns = clock_realtime_ns() + host->ahead_ns,
 		.version = "stand-in",
@@ -84,7 +84,7 @@ static void begin(struct host *host, int64_t now_ns)
 	snprintf(header.host, sizeof header.host, "machine-%ld", host->rank);
 	snprintf(uuid, sizeof uuid, "%032lx", host->rank);
 	memcpy(header.uuid, uuid + 16, sizeof header.uuid);
-	if (synthetic_new(host->rank == 13 ? "slow-data" : "clean", now_ns, &host->run, &why) != STATUS_OK &&
+	if (synthetic_new(host->rank == 13 ? "slow-worker" : "clean", now_ns, &host->run, &why) != STATUS_OK &&
 		synthetic_new("clean", now_ns, &host->run, &why) != STATUS_OK)
 		exit(1);
 	set.time_ns = now_ns;
@@ -103,11 +103,11 @@ static void begin(struct host *host, int64_t now_ns)
 static void tick(struct host *host, int64_t now_ns)
 {
 	static struct sample_set set;
-	if (has_fault(host, "jump"))
-		now_ns += 86400 * NS_PER_S;
 	sample_set_clear(&set);
 	set.time_ns = now_ns;
 	synthetic_emit(host->run, now_ns, &set);
+	for (size_t i = 0; i < set.count && has_fault(host, "jump"); i++)
+		set.records[i].time_ns += 86400 * NS_PER_S;
 	stream_write_set(&host->writer, BLOCK_TICK, &set, &host->out);
 	if (has_fault(host, "hang")) {
 		host->out.length /= 2;
@@ -140,10 +140,8 @@ int main(int argc, char **argv)
 		.ahead_ns = argc > 3 ? (int64_t)(atof(argv[3]) * 1e9) : 0,
 		.fault = argc > 4 ? argv[4] : "" };
 	be_hostile(&host);
-	host.ticks = strcmp(host.fault, "version") == 0 ? FAULT_TICKS : 0;
 	int64_t due_ns = host_ns(&host);
 	begin(&host, due_ns);
-	host.ticks = 0;
 	for (;;) {
 		struct pollfd ready = { .fd = STDIN_FILENO, .events = POLLIN };
 		int64_t now_ns = host_ns(&host);
