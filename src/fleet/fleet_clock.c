@@ -14,8 +14,8 @@ enum { QUICK_ANSWERS = 6 };
 #define CALM_NS (5 * NS_PER_S)
 /* A question without an answer for so long is given up. */
 #define LOST_NS (5 * NS_PER_S)
-/* adjtimex(2) slews a clock by 500 ppm at most, on both sides. */
-#define DRIFT_PPM 1000
+/* Two quartzes of 100 ppm each. A clock that is slewed faster contradicts the older bounds, which are then left out. */
+#define DRIFT_PPM 200
 #define ONE_WAY_MAX_NS (60 * NS_PER_S)
 
 const char *fleet_clock_method_name(enum fleet_clock_method method)

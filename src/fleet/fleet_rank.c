@@ -8,7 +8,6 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
-#include "src/fleet/fleet_median.h"
 #include "src/model/ranks/ranks.h"
 
 #define FUTURE_MAX_NS (60 * NS_PER_S)
@@ -95,16 +94,18 @@ double fleet_step_own(const struct fleet_step *step)
 	return own_s < 0 ? 0 : own_s;
 }
 
-double fleet_rank_median(const struct fleet_rank *rank, double (*value)(const struct fleet_step *step))
+double fleet_rank_mean(const struct fleet_rank *rank, double (*value)(const struct fleet_step *step))
 {
-	double values[FLEET_STEPS];
-	size_t count = 0;
+	double sum = 0;
+	unsigned count = 0;
 	for (unsigned i = 0; i < FLEET_STEPS && i < rank->step_count; i++) {
 		double one = value(&rank->steps[i]);
-		if (isfinite(one))
-			values[count++] = one;
+		if (!isfinite(one))
+			continue;
+		sum += one;
+		count++;
 	}
-	return fleet_median(values, count);
+	return count ? sum / count : (double)NAN;
 }
 
 const struct fleet_step *fleet_rank_step(const struct fleet_rank *rank, uint64_t number)
