@@ -458,6 +458,15 @@ static void open_log(struct watch *watch)
 		screen_set_log(watch->screen, &watch->log->lines, path);
 }
 
+static void begin_inner(struct watch *watch, const struct options *options)
+{
+	if (!options->is_inner)
+		return;
+	watch->is_inner = true;
+	watch->inner_pid = watch->session.wanted_pid = options->inner_pid;
+	screen_message(watch->screen, "Esc goes back to the fleet");
+}
+
 static enum exit_code run_watch(const struct options *options, const struct settings *settings)
 {
 	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay;
@@ -475,11 +484,7 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		target.run_name = chosen.run_name[0] ? chosen.run_name : NULL;
 	}
 
-	struct watch watch = { .settings = settings,
-		.signal_fd = -1,
-		.is_dirty = true,
-		.is_inner = options->is_inner,
-		.inner_pid = options->inner_pid };
+	struct watch watch = { .settings = settings, .signal_fd = -1, .is_dirty = true };
 	struct terminal_options terminal_options = {
 		.color = settings->color, .ascii = settings->ascii, .mouse = settings->mouse
 	};
@@ -487,13 +492,11 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	code = session_open(&watch.session, &target, settings);
 	if (code != EXIT_OK)
 		return code;
-	if (options->is_inner)
-		watch.session.wanted_pid = options->inner_pid;
 	watch.session.request.how = "key T opens it";
 	watch.signal_fd = signals_open();
 	watch.screen = screen_new(watch.session.model, &watch.session.alerts, settings);
-	if (watch.screen && watch.is_inner)
-		screen_message(watch.screen, "Esc goes back to the fleet");
+	if (watch.screen)
+		begin_inner(&watch, options);
 	watch.overlay = watch.screen ? overlay_new(watch.screen, &watch.session.model_options) : NULL;
 	enum status status = STATUS_OK;
 	if (watch.screen)

@@ -151,6 +151,14 @@ static void begin_batch(struct fleet_rank *rank, const struct record *record, in
 	rank->begin_ns = time_ns;
 }
 
+/* When a batch began whose begin was not seen; 0 = unknown, or impossible. */
+static int64_t begin_of(const struct record *record, int64_t end_ns, int64_t ahead_ns)
+{
+	int64_t begin_ns;
+	bool is_known = record->batch.begin_ns && !__builtin_sub_overflow(record->batch.begin_ns, ahead_ns, &begin_ns);
+	return is_known && begin_ns < end_ns && begin_ns > end_ns - PAST_MAX_NS && begin_ns > 0 ? begin_ns : 0;
+}
+
 static void end_batch(struct fleet_rank *rank, const struct record *record, int64_t time_ns, int64_t ahead_ns)
 {
 	/* pmtop came while the batch was running. */
@@ -158,7 +166,7 @@ static void end_batch(struct fleet_rank *rank, const struct record *record, int6
 		rank->has_batch = true;
 		rank->lane = record->lane;
 		rank->batch_number = record->batch.number;
-		rank->begin_ns = record->batch.begin_ns ? record->batch.begin_ns - ahead_ns : 0;
+		rank->begin_ns = begin_of(record, time_ns, ahead_ns);
 	}
 	rank->is_open = false;
 	rank->end_ns = time_ns;

@@ -1,11 +1,16 @@
 """pmtop fleet --json with hosts that are processes of this machine; see test_fleet.sh. A host's name is what it does: its command is made by HOST below."""
+import fcntl
 import json
 import os
+import pty
 import re
+import select
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 BUILD = os.path.abspath(sys.argv[1])
@@ -111,6 +116,7 @@ def real_streams():
         _, took = fleet.until(lambda seen: rank(seen, 5).get('step', 0) > 15 and next((row['rank'] for row in seen['ranks'] if row['state'] == 'running' and row['rank'] < 100), None) == 5)
         check('the_slow_rank_comes_first', took is not None, fleet.seen['ranks'])
         stopped(fleet)
+        opened()
     finally:
         check('sigterm_ends_it', fleet.end() in (0, -signal.SIGTERM))
         for trainer in trainers:
@@ -132,6 +138,33 @@ def stopped(fleet):
     os.kill(pid, signal.SIGKILL)
     _, took = fleet.until(lambda seen: host(seen, 'rank-2')['starts'] > 1 and host(seen, 'rank-2')['state'] == 'live')
     check('killed_collect_is_started_again', took is not None, host(fleet.seen, 'rank-2'))
+
+
+def opened():
+    """On the screen: Enter opens the usual views of a rank, Esc comes back."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ['TERM'] = 'xterm-256color'
+        os.execv(PMTOP, [PMTOP, 'fleet', f'--exec=exec sh {scratch}/host {{}}', 'rank-0'])
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 40, 120, 0, 0))
+
+    def shows(text):
+        seen, until = b'', time.monotonic() + WAIT_S
+        while text not in seen and time.monotonic() < until:
+            if select.select([fd], [], [], 1)[0]:
+                try:
+                    seen += os.read(fd, 1 << 16)
+                except OSError:
+                    return False
+        return text in seen
+    check('screen_has_the_rank', shows(b'rank 0'))
+    os.write(fd, b'\r')
+    check('enter_opens_its_views', shows(b'Step time'))
+    os.write(fd, b'\x1b')
+    check('esc_comes_back', shows(b'by slowest'))
+    os.write(fd, b'q')
+    shows(b'\0')
+    check('q_quits', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0)
 
 
 def hostile_streams():
