@@ -187,6 +187,27 @@ def hostile_streams():
     fleet.end()
 
 
+def ways():
+    """ssh and srun, each a script in PATH that runs the last of its words here."""
+    scripts = {'ssh': f'echo "$@" > {scratch}/said-ssh; for last; do :; done; exec sh -c "$last"',
+               'srun': f'echo "$@" > {scratch}/said-srun; exec {STAND_IN} 2', 'squeue': 'echo "n[1-2]"', 'scontrol': 'printf "n1\\nn2\\n"',
+               'stand-in': f'exec {STAND_IN} 1'}
+    for name, text in scripts.items():
+        with open(f'{scratch}/{name}', 'w') as file:
+            file.write(f'#!/bin/sh\n{text}\n')
+        os.chmod(f'{scratch}/{name}', 0o755)
+    environment = dict(os.environ, PATH=f'{scratch}:{os.environ["PATH"]}')
+    for words, count, said in ((['--program', f'{scratch}/stand-in', 'gpu7'], 1, 'BatchMode=yes .* -- gpu7 .*collect --fleet -d 0.5 -p 12'),
+                               (['--srun=99'], 2, '--jobid=99 --overlap .*--nodelist=n[12] pmtop collect --fleet')):
+        way = 'srun' if count == 2 else 'ssh'
+        done = subprocess.run([PMTOP, 'fleet', '--json', '-n', '1', '-d', '0.5', '-p', '12', *words], capture_output=True, text=True, timeout=WAIT_S, env=environment)
+        seen = json.loads(done.stdout) if done.stdout else {'hosts': [], 'ranks': []}
+        check(f'{way}_reaches_its_hosts', [row['state'] for row in seen['hosts']] == ['live'] * count, (done.stderr, seen))
+        with open(f'{scratch}/said-{way}') as file:
+            shown = file.read()
+        check(f'{way}_is_called_so', re.search(said, shown), shown)
+
+
 def refusals():
     for name, words, code, text in (
             ('no_hosts', [], 2, 'needs the names of hosts'), ('host_like_an_option', ['--exec=true {}', '--', 'x'], 2, ''),
@@ -198,6 +219,7 @@ def refusals():
 
 
 refusals()
+ways()
 hostile_streams()
 real_streams()
 print(f'{passed} passed, {failed} failed')
