@@ -242,8 +242,12 @@ static void note_silence(struct fleet_host *host, int64_t now_ns)
 {
 	char text[NUMBER_SIZE];
 	bool is_silent = host->set_ns && now_ns - host->set_ns > fleet_host_silence_ns(host);
-	if (!host->set_ns)
+	if (!host->set_ns) {
+		if (now_ns - host->started_ns > fleet_host_silence_ns(host))
+			snprintf(host->reason, sizeof host->reason, "no answer for %s",
+				format_seconds(text, floor(seconds_between(host->started_ns, now_ns))));
 		return;
+	}
 	set_state(host, is_silent ? FLEET_HOST_SILENT : FLEET_HOST_LIVE, now_ns);
 	if (is_silent)
 		snprintf(host->reason, sizeof host->reason, "no samples for %s",

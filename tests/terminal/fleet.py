@@ -170,7 +170,7 @@ def opened():
 def hostile_streams():
     fleet = Fleet(['hang', 'garbage', 'version', 'silent', 'exit', 'jump', 'hour'])
     wanted = {'hang': 'no samples for', 'garbage': 'no pmtop stream', 'version': 'its stream cannot be read', 'exit': 'no training run was found',
-              'jump': 'impossible'}
+              'jump': 'impossible', 'silent': 'no answer for'}
     said = {}
 
     def all_said(seen):
