@@ -6,6 +6,7 @@
 #   make demo FAULT=slow-worker   the same with something wrong in it (tests/workloads/faults.txt)
 #   make demo-fleet    64 ranks, pmtop exporter and a real Prometheus, until ^C    make check-prometheus  asserts that they agree (both need Debian's prometheus)
 #   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
+#   make fleet-bench  what pmtop fleet costs with 1,000 synthetic hosts
 #   make loops-bench   the steps of 33 scripts after public ones, beside what the scripts count themselves (LOOPS=mnist ...: only these)
 #   make ranks-bench   plants faults in a rank of real distributed runs, and counts how often pmtop names the right rank
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS or FUZZ_RUNS each (10^6: FUZZ_SECONDS=1200 FUZZ_RUNS=1000000)
@@ -99,7 +100,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_RUNS ?= -1
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench ranks-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures deb healthy $(BUILD)/pmtop.pc
+.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench ranks-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures deb healthy fleet-bench $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -191,7 +192,7 @@ ASKED := $(BUILD)/tests/terminal/counting $(BUILD)/tests/terminal/looping
 $(ASKED): %: %.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-programs: all $(TEST_PROGRAMS) $(WORKLOADS) $(FAKE_NVML) $(ASKED)
+programs: all $(TEST_PROGRAMS) $(WORKLOADS) $(FAKE_NVML) $(ASKED) $(BUILD)/tests/bench/fleet_stream
 
 check: programs
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $(TEST_PROGRAMS) $(TEST_SCRIPTS)
@@ -209,7 +210,7 @@ check-queue: $(QUEUE_PARTS) | $(BUILD)/.needs-test
 	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $(BUILD)/test_queue $(QUEUE_PARTS) $(LIBS) $(TEST_LIBS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/run $(BUILD)/test_queue
 
--include $(BUILD)/tests/python/made_up.d $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(ASKED:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
+-include $(BUILD)/tests/python/made_up.d $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(BUILD)/tests/bench/fleet_stream.d $(ASKED:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
 
 # -- Python --------------------------------------------------------------------------------------------------------------------
 
@@ -248,12 +249,16 @@ $(BUILD)/tests/bench/hello: tests/bench/hello.c | $(BUILD)/.needs
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $@ $< $(LIBS)
 
-$(BUILD)/tests/bench/why/synthetic $(BUILD)/tests/bench/stream: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libpmtop.a
+$(BUILD)/tests/bench/why/synthetic $(BUILD)/tests/bench/stream $(BUILD)/tests/bench/fleet_stream: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # With Python's, where check-python has made their environment.
 bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(BUILD)/tests/bench/stream $(WORKLOADS) $(FAKE_NVML) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
+
+# 1,000 synthetic hosts (FLEET_HOSTS) on one screen: CPU and memory of the root.
+fleet-bench: all $(BUILD)/tests/bench/fleet_stream
+	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/fleet_bench.py
 
 # In an hour all caches are full; a minute (SOAK_SECONDS=50) shows gross growth. SOAK_HOURS: of a synthetic run by its own clock; SOAK_KILLED: writers.
 SOAK_SECONDS ?= 3600

@@ -460,6 +460,15 @@ static void open_setup(struct watch *watch, const struct options *options, char 
 	setup_init(&watch->setup, &watch->live, watch->session.rules, options->config ? options->config : path);
 }
 
+static void begin_inner(struct watch *watch, const struct options *options)
+{
+	if (!options->is_inner)
+		return;
+	watch->is_inner = true;
+	watch->inner_pid = watch->session.wanted_pid = options->inner_pid;
+	screen_message(watch->screen, "Esc goes back to the fleet");
+}
+
 /* The run that the command line names, or the one that a person chooses. False: the command ends with *code. */
 static bool choose_target(
 	const struct options *options, const struct settings *settings, struct chosen *chosen, enum exit_code *code)
@@ -490,11 +499,7 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		target.run_name = chosen.run_name[0] ? chosen.run_name : NULL;
 	}
 
-	struct watch watch = { .settings = settings,
-		.signal_fd = -1,
-		.is_dirty = true,
-		.is_inner = options->is_inner,
-		.inner_pid = options->inner_pid };
+	struct watch watch = { .settings = settings, .signal_fd = -1, .is_dirty = true };
 	struct theme theme;
 	struct terminal_options terminal_options = terminal_options_of(settings, &theme);
 	struct reason reason = { 0 };
@@ -502,8 +507,6 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	code = session_open(&watch.session, &target, settings);
 	if (code != EXIT_OK)
 		return code;
-	if (options->is_inner)
-		watch.session.wanted_pid = options->inner_pid;
 	watch.session.request.how = "key T opens it";
 	watch.signal_fd = signals_open();
 	open_setup(&watch, options, path, sizeof path);
@@ -511,6 +514,7 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	watch.overlay = watch.screen ? overlay_new(watch.screen, &watch.session.model_options) : NULL;
 	enum status status = STATUS_OK;
 	if (watch.screen) {
+		begin_inner(&watch, options);
 		screen_set_setup(watch.screen, &watch.setup);
 		open_log(&watch);
 	}

@@ -193,8 +193,13 @@ void fleet_answer(struct fleet *fleet)
 	struct epoll_event events[EVENTS_MAX];
 	int count = epoll_wait(fleet->epoll_fd, events, EVENTS_MAX, 0);
 	int64_t now_ns = clock_monotonic_ns();
-	for (int i = 0; i < count; i++)
-		fleet_host_read_errors(events[i].data.ptr, now_ns);
+	for (int i = 0; i < count; i++) {
+		struct fleet_host *host = events[i].data.ptr;
+		int fd = host->fds[STDERR_FILENO];
+		/* What it writes is then read in each step only. */
+		if (!fleet_host_read_errors(host, now_ns) && host->fds[STDERR_FILENO] >= 0)
+			epoll_ctl(fleet->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	}
 }
 
 size_t fleet_hosts(const struct fleet *fleet, struct fleet_host *const **out)

@@ -14,8 +14,8 @@ enum { QUICK_ANSWERS = 6 };
 #define CALM_NS (5 * NS_PER_S)
 /* A question without an answer for so long is given up. */
 #define LOST_NS (5 * NS_PER_S)
-/* adjtimex(2) slews a clock by 500 ppm at most, on both sides. */
-#define DRIFT_PPM 1000
+/* Two quartzes of 100 ppm each. A clock that is slewed faster contradicts the older bounds, which are then left out. */
+#define DRIFT_PPM 200
 #define ONE_WAY_MAX_NS (60 * NS_PER_S)
 
 const char *fleet_clock_method_name(enum fleet_clock_method method)
@@ -82,7 +82,7 @@ static struct fleet_bounds intersect(const struct fleet_clock *clock, int64_t no
 	struct fleet_bounds all = { now_ns, INT64_MIN, INT64_MAX };
 	for (uint64_t i = clock->answers; i-- > 0 && clock->answers - i <= FLEET_CLOCK_ROWS;) {
 		const struct fleet_bounds *row = &clock->rows[i % FLEET_CLOCK_ROWS];
-		int64_t drift_ns = (now_ns - row->at_ns) / 1000000 * DRIFT_PPM;
+		int64_t age_ns = now_ns > row->at_ns ? now_ns - row->at_ns : 0, drift_ns = age_ns / 1000000 * DRIFT_PPM;
 		int64_t low_ns = row->low_ns - drift_ns, high_ns = row->high_ns + drift_ns;
 		if (low_ns > all.high_ns || high_ns < all.low_ns)
 			break;

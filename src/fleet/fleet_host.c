@@ -26,7 +26,8 @@
 #define BACK_OFF_MAX_NS (30 * NS_PER_S)
 #define RATE_NS (2 * NS_PER_S)
 #define END_MAX_NS NS_PER_S
-enum { NOT_FOUND = 127, WRONG_TIMES_MIN = 20 };
+/* LENT_RECORDS_MAX: larger storage is not retained. */
+enum { WAKES_MAX = 64, LENT_RECORDS_MAX = 16 * 1024, NOT_FOUND = 127, WRONG_TIMES_MIN = 20 };
 
 const char *fleet_host_state_name(enum fleet_host_state state)
 {
@@ -186,7 +187,7 @@ static void take_line(struct fleet_host *host, int64_t now_ns)
 	host->line_length = 0;
 }
 
-void fleet_host_read_errors(struct fleet_host *host, int64_t now_ns)
+bool fleet_host_read_errors(struct fleet_host *host, int64_t now_ns)
 {
 	char bytes[4096];
 	ssize_t length = host->fds[STDERR_FILENO] < 0 ? 0 : read(host->fds[STDERR_FILENO], bytes, sizeof bytes);
@@ -201,6 +202,7 @@ void fleet_host_read_errors(struct fleet_host *host, int64_t now_ns)
 		close(host->fds[STDERR_FILENO]);
 		host->fds[STDERR_FILENO] = -1;
 	}
+	return length < (ssize_t)sizeof bytes && ++host->wakes < WAKES_MAX;
 }
 
 /* A question that the pipe does not take at once is lost. */
@@ -240,8 +242,12 @@ static void note_silence(struct fleet_host *host, int64_t now_ns)
 {
 	char text[NUMBER_SIZE];
 	bool is_silent = host->set_ns && now_ns - host->set_ns > fleet_host_silence_ns(host);
-	if (!host->set_ns)
+	if (!host->set_ns) {
+		if (now_ns - host->started_ns > fleet_host_silence_ns(host))
+			snprintf(host->reason, sizeof host->reason, "no answer for %s",
+				format_seconds(text, floor(seconds_between(host->started_ns, now_ns))));
 		return;
+	}
 	set_state(host, is_silent ? FLEET_HOST_SILENT : FLEET_HOST_LIVE, now_ns);
 	if (is_silent)
 		snprintf(host->reason, sizeof host->reason, "no samples for %s",
@@ -307,8 +313,11 @@ pid_t fleet_host_step(
 		*lent = (struct sample_set)SAMPLE_SET_INIT;
 	}
 	fleet_host_read_errors(host, now_ns);
+	host->wakes = 0;
 	left = read_host(host, now_ns, room, room_size);
 	/* An incomplete set has records; then the storage stays here. */
+	if (host->reader && !host->set.count && host->set.capacity > LENT_RECORDS_MAX)
+		sample_set_release(&host->set);
 	if (host->reader && !host->set.count && !lent->capacity) {
 		*lent = host->set;
 		host->set = (struct sample_set)SAMPLE_SET_INIT;

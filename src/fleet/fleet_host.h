@@ -58,6 +58,7 @@ struct fleet_host {
 	double bytes_per_s;                                     /* NAN until measured */
 	char line[FLEET_LINE_SIZE], last_line[FLEET_LINE_SIZE]; /* of standard error: in progress; the last one */
 	size_t line_length;
+	unsigned wakes; /* by its errors, since the last step */
 	struct fleet_clock clock;
 	struct fleet_offset offset;
 	char machine[64], version[24]; /* as its stream says */
@@ -75,8 +76,9 @@ void fleet_host_release(struct fleet_host *host);
 int64_t fleet_host_silence_ns(const struct fleet_host *host);
 /* Starts its process. A failure is a state of the host. */
 void fleet_host_start(struct fleet_host *host, int64_t now_ns);
-/* Reads what has come on its standard error: answers about its clock, messages. */
-void fleet_host_read_errors(struct fleet_host *host, int64_t now_ns);
+/* Reads what has come on its standard error: answers about its clock, messages. Returns false if it writes so much that
+ * it should not be answered at once any more. */
+bool fleet_host_read_errors(struct fleet_host *host, int64_t now_ns);
 /* Reads its stream, asks its clock, updates its state. `lent`, `room`: shared storage. Returns a process that was
  * killed and is to be reaped; 0 = none. */
 pid_t fleet_host_step(

@@ -12,6 +12,8 @@
 #include "src/samples/stream.h"
 #include "src/samples/stream_read.h"
 
+/* SET_RECORDS_MAX, SET_BYTES_MAX: of one set, which may come in any number of blocks. */
+enum { SET_RECORDS_MAX = 200000, SET_BYTES_MAX = 16 << 20 };
 enum { READ_MAX = 256 * 1024, NONSENSE_MAX = 64 * 1024, TARGET_RUN = 256 };
 
 /* -- ranks -- */
@@ -189,6 +191,10 @@ static bool take_sets(struct fleet_host *host, int64_t now_ns)
 		case STREAM_WAIT:
 		case STREAM_END:
 			host->nonsense_bytes = stream_reader_losses(host->reader)->bytes;
+			if (host->set.count > SET_RECORDS_MAX || host->set.allocated > SET_BYTES_MAX) {
+				snprintf(host->reason, sizeof host->reason, "its stream sends too much at a time");
+				return false;
+			}
 			if (stream_reader_header(host->reader) || host->nonsense_bytes < NONSENSE_MAX)
 				return true;
 			snprintf(host->reason, sizeof host->reason, "its output is no pmtop stream");

@@ -8,7 +8,6 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
-#include "src/fleet/fleet_median.h"
 #include "src/model/ranks/ranks.h"
 
 #define FUTURE_MAX_NS (60 * NS_PER_S)
@@ -95,16 +94,18 @@ double fleet_step_own(const struct fleet_step *step)
 	return own_s < 0 ? 0 : own_s;
 }
 
-double fleet_rank_median(const struct fleet_rank *rank, double (*value)(const struct fleet_step *step))
+double fleet_rank_mean(const struct fleet_rank *rank, double (*value)(const struct fleet_step *step))
 {
-	double values[FLEET_STEPS];
-	size_t count = 0;
+	double sum = 0;
+	unsigned count = 0;
 	for (unsigned i = 0; i < FLEET_STEPS && i < rank->step_count; i++) {
 		double one = value(&rank->steps[i]);
-		if (isfinite(one))
-			values[count++] = one;
+		if (!isfinite(one))
+			continue;
+		sum += one;
+		count++;
 	}
-	return fleet_median(values, count);
+	return count ? sum / count : (double)NAN;
 }
 
 const struct fleet_step *fleet_rank_step(const struct fleet_rank *rank, uint64_t number)
@@ -150,6 +151,14 @@ static void begin_batch(struct fleet_rank *rank, const struct record *record, in
 	rank->begin_ns = time_ns;
 }
 
+/* When a batch began whose begin was not seen; 0 = unknown, or impossible. */
+static int64_t begin_of(const struct record *record, int64_t end_ns, int64_t ahead_ns)
+{
+	int64_t begin_ns;
+	bool is_known = record->batch.begin_ns && !__builtin_sub_overflow(record->batch.begin_ns, ahead_ns, &begin_ns);
+	return is_known && begin_ns < end_ns && begin_ns > end_ns - PAST_MAX_NS && begin_ns > 0 ? begin_ns : 0;
+}
+
 static void end_batch(struct fleet_rank *rank, const struct record *record, int64_t time_ns, int64_t ahead_ns)
 {
 	/* pmtop came while the batch was running. */
@@ -157,7 +166,7 @@ static void end_batch(struct fleet_rank *rank, const struct record *record, int6
 		rank->has_batch = true;
 		rank->lane = record->lane;
 		rank->batch_number = record->batch.number;
-		rank->begin_ns = record->batch.begin_ns ? record->batch.begin_ns - ahead_ns : 0;
+		rank->begin_ns = begin_of(record, time_ns, ahead_ns);
 	}
 	rank->is_open = false;
 	rank->end_ns = time_ns;

@@ -66,8 +66,8 @@ void fleet_rank_init(struct fleet_rank *rank, unsigned run, int32_t pid);
 bool fleet_rank_apply(struct fleet_rank *rank, const struct record *record, int64_t ahead_ns, int64_t now_ns);
 /* Mean of the steps that cover a second; NAN = none. */
 double fleet_rank_step_at(const struct fleet_rank *rank, int64_t column, bool is_own);
-/* Medians of the newest steps. */
-double fleet_rank_median(const struct fleet_rank *rank, double (*value)(const struct fleet_step *step));
+/* Over the newest steps. A mean, so that a rank with a few very slow steps counts as slow. */
+double fleet_rank_mean(const struct fleet_rank *rank, double (*value)(const struct fleet_step *step));
 double fleet_step_time(const struct fleet_step *step);
 double fleet_step_own(const struct fleet_step *step);
 double fleet_step_wait(const struct fleet_step *step);

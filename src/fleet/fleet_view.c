@@ -15,6 +15,7 @@ static const double heat_levels[FLEET_HEAT_COUNT] = {
 	[FLEET_HEAT_WARM] = 1.1, [FLEET_HEAT_SLOW] = 1.5, [FLEET_HEAT_HOT] = 2
 };
 enum { LATE_STEPS = 8 };
+#define STEP_MAX 9e18
 
 const char *fleet_rank_state_name(enum fleet_rank_state state)
 {
@@ -102,10 +103,10 @@ static void fill_row(
 		.rank = rank,
 		.has_steps = rank->has_batch || rank->batch_number,
 		.step = rank->batch_number,
-		.step_s = fleet_rank_median(rank, fleet_step_time),
-		.own_s = fleet_rank_median(rank, fleet_step_own),
-		.wait_s = fleet_rank_median(rank, fleet_step_wait),
-		.data_s = fleet_rank_median(rank, fleet_step_data),
+		.step_s = fleet_rank_mean(rank, fleet_step_time),
+		.own_s = fleet_rank_mean(rank, fleet_step_own),
+		.wait_s = fleet_rank_mean(rank, fleet_step_wait),
+		.data_s = fleet_rank_mean(rank, fleet_step_data),
 		.ratio = NAN,
 		.late_s = NAN,
 		.still_s = rank->event_ns ? fmax(seconds_between(rank->event_ns, now_ns), 0) : (double)NAN };
@@ -166,8 +167,9 @@ static bool common_step(struct fleet_view *view, uint64_t *number)
 		if (view->rows[i].state == FLEET_RANK_RUNNING && view->rows[i].step)
 			view->values[count++] = (double)(view->rows[i].step - 1);
 	double median = fleet_median(view->values, count);
-	*number = count ? (uint64_t)median : 0;
-	return count > 1;
+	bool is_known = count > 1 && median < STEP_MAX;
+	*number = is_known ? (uint64_t)median : 0;
+	return is_known;
 }
 
 static void measure_late(struct fleet_view *view)

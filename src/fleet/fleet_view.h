@@ -1,6 +1,6 @@
 /* fleet_view.h: all ranks of the fleet, each compared with the others, in the order that a person chose.
  *
- * `is_synchronous`: the step medians of nine ranks in ten agree within 10 %, as they do where ranks wait for each
+ * `is_synchronous`: the mean steps of nine ranks in ten agree within 10 %, as they do where ranks wait for each
  * other; then ranks are compared by their own time (the step without the spans in which they wait), else by the step.
  */
 #ifndef PMTOP_FLEET_FLEET_VIEW_H
@@ -60,7 +60,7 @@ struct fleet_row {
 	enum fleet_rank_state state;
 	bool has_steps;
 	uint64_t step;                        /* newest batch */
-	double step_s, own_s, wait_s, data_s; /* medians of the newest steps; NAN = unknown */
+	double step_s, own_s, wait_s, data_s; /* means of the newest steps; NAN = unknown */
 	double ratio;                         /* of what is compared, to the median of all ranks; NAN */
 	double late_s;  /* how much later it begins a step than the first rank; median of up to eight steps; NAN */
 	double still_s; /* since its newest event; NAN */

@@ -15,6 +15,9 @@
 #include "src/collect/ledger.h"
 #include "src/explain/explain.h"
 #include "src/explain/explain_flagged.h"
+#include "src/fleet/fleet.h"
+#include "src/fleet/fleet_output.h"
+#include "src/fleet/fleet_view.h"
 #include "src/model/model.h"
 #include "src/playback/player.h"
 #include "src/playback/repair_survey.h"
@@ -153,12 +156,42 @@ static void play(size_t length)
 	survey();
 }
 
+/* As pmtop fleet takes the sets of a host. */
+static struct fleet *open_fleet(struct fleet_host *const **hosts)
+{
+	struct fleet_way way = { .exec = "true {}", .period_s = 1 };
+	struct fleet *fleet;
+	struct reason why;
+	if (fleet_open(&way, (char *[]){ "host" }, 1, &fleet, &why) != STATUS_OK)
+		abort();
+	fleet_hosts(fleet, hosts);
+	(*hosts)[0]->state = FLEET_HOST_LIVE;
+	return fleet;
+}
+
+static void show_fleet(struct fleet *fleet)
+{
+	struct fleet_view view = { 0 };
+	struct buffer out = BUFFER_INIT;
+	enum fleet_heat heat[8];
+	for (int sort = 0; sort < FLEET_SORT_COUNT; sort++)
+		fleet_view_fill(&view, fleet, (enum fleet_sort)sort, START_NS);
+	for (int64_t column = START_NS / NS_PER_S - 3; column <= START_NS / NS_PER_S + 3; column++)
+		fleet_view_column(&view, column, 0, 8, heat);
+	fleet_json(&out, fleet, &view, START_NS);
+	buffer_release(&out);
+	fleet_view_release(&view);
+	fleet_close(fleet);
+}
+
 /* As a pipe gives it. What is not a recording comes to an end all the same. */
 static void read_pieces(size_t length)
 {
 	struct stream_reader *reader = stream_reader_new();
 	struct sample_set set = SAMPLE_SET_INIT, all = SAMPLE_SET_INIT;
 	enum stream_event event = STREAM_WAIT;
+	struct fleet_host *const *hosts;
+	struct fleet *fleet = open_fleet(&hosts);
 	for (size_t at = 0; event != STREAM_END && event != STREAM_REFUSED;) {
 		size_t piece = length - at < PIECE ? length - at : PIECE;
 		bool has_gap;
@@ -169,10 +202,13 @@ static void read_pieces(size_t length)
 		at += event == STREAM_WAIT ? piece : 0;
 		event = stream_reader_next(reader, &set, &has_gap);
 		if (event == STREAM_TICK || event == STREAM_DICTIONARY)
+			fleet_host_apply(hosts[0], &set, START_NS);
+		if (event == STREAM_TICK || event == STREAM_DICTIONARY)
 			sample_set_move(&all, &set);
 	}
 	sample_set_release(&set);
 	sample_set_release(&all);
+	show_fleet(fleet);
 	stream_reader_free(reader);
 }
 

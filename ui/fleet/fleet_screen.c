@@ -44,8 +44,8 @@ static void draw_header(
 	line_start(&left, " \302\267 ");
 	line_add(&left, 0, ROLE_HEADER, "fleet");
 	line_add(&left, 1, ROLE_HEADER, "%s", fleet_words_hosts(view, count, words));
-	int used = line_draw_right(&right, canvas, 0, 0, canvas->width - 1);
-	line_draw(&left, canvas, 1, 0, canvas->width - used - 4);
+	int used = line_draw(&left, canvas, 1, 0, canvas->width - 2);
+	line_draw_right(&right, canvas, used + 3, 0, canvas->width - used - 4);
 }
 
 static void draw_totals(struct canvas *canvas, struct rect row, const struct fleet_view *view)

@@ -1,0 +1,226 @@
+"""pmtop fleet --json with hosts that are processes of this machine; see test_fleet.sh. A host's name is what it does: its command is made by HOST below."""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+BUILD = os.path.abspath(sys.argv[1])
+PMTOP, TRAINER, STAND_IN = f'{BUILD}/pmtop', f'{BUILD}/tests/workloads/trainer', f'{BUILD}/tests/bench/fleet_stream'
+RANKS = 8
+WAIT_S = 60
+passed = failed = 0
+scratch = tempfile.mkdtemp()
+
+# rank-N: pmtop collect of that trainer; the appended command comes as "$@". The others are stand-ins.
+HOST = f'''
+host=$1; shift
+case $host in
+rank-*) shift; pid=$(cat {scratch}/$host); echo $$ > {scratch}/collect-$host; exec {PMTOP} "$@" -p $pid ;;
+hour) exec {STAND_IN} 100 200 3600 ;;
+none) exec pmtop-that-is-not-there ;;
+one-way) exec {STAND_IN} 106 200 0 "" < /dev/zero 2> /dev/null ;;
+*) exec {STAND_IN} 107 200 0 $host ;;
+esac
+'''
+
+
+def check(name, is_good, shown=''):
+    global passed, failed
+    passed, failed = passed + bool(is_good), failed + (not is_good)
+    if not is_good:
+        print(f'not ok: {name}: {shown}')
+
+
+class Fleet:
+    def __init__(self, hosts):
+        with open(f'{scratch}/host', 'w') as file:
+            file.write(HOST)
+        self.process = subprocess.Popen([PMTOP, 'fleet', f'--exec=exec sh {scratch}/host {{}}', '--json', '-d', '0.5', *hosts],
+                                        stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        self.seen = None
+
+    def until(self, is_so):
+        """The first object of which is_so holds, and how long it took; else the last one, and None."""
+        begun = time.monotonic()
+        while time.monotonic() - begun < WAIT_S:
+            line = self.process.stdout.readline()
+            if not line:
+                break
+            self.seen = json.loads(line)
+            if is_so(self.seen):
+                return self.seen, time.monotonic() - begun
+        return self.seen, None
+
+    def end(self):
+        self.process.terminate()
+        self.process.stdout.read()
+        return self.process.wait(timeout=WAIT_S)
+
+
+def host(seen, name):
+    return next(row for row in seen['hosts'] if row['host'] == name)
+
+
+def keys(value):
+    found = set(value) if isinstance(value, dict) else set()
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        found |= keys(one)
+    return found
+
+
+def undocumented(seen):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../man/pmtop-fleet.1'), encoding='utf-8') as page:
+        words = set(re.findall(r'[a-z_]+', page.read().split('.Sh JSON')[1]))
+    return keys(seen) - words
+
+
+def rank(seen, number):
+    return next((row for row in seen['ranks'] if row.get('rank') == number), {})
+
+
+def real_streams():
+    trainers = []
+    for number in range(RANKS):
+        environment = dict(os.environ, RANK=str(number), WORLD_SIZE=str(RANKS), PMTOP_RUN_ID='fleet')
+        trainers.append(subprocess.Popen([TRAINER, '--name', 'digits', '--workers', '0', '--step-ms', '60' if number == 5 else '20', '--epochs', '1000'],
+                                         env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        with open(f'{scratch}/rank-{number}', 'w') as file:
+            file.write(str(trainers[-1].pid))
+    fleet = Fleet([f'rank-{number}' for number in range(RANKS)] + ['hour', 'none'])
+    try:
+        seen, took = fleet.until(lambda seen: sum(row['state'] == 'live' for row in seen['hosts']) == RANKS + 1 and len(seen['ranks']) == RANKS + 1 and
+                                 all('ratio' in row and 'step' in row for row in seen['ranks']) and
+                                 all('clock_error_s' in row for row in seen['hosts'] if row['state'] == 'live'))
+        check('eight_streams_are_merged', took is not None, seen)
+        if took is None:
+            return
+        check('each_rank_is_there_once', sorted(row['rank'] for row in seen['ranks']) == [*range(RANKS), 100], seen['ranks'])
+        check('memory_of_a_rank_is_known', rank(seen, 3).get('resident_bytes', 0) > 1e6, rank(seen, 3))
+        check('clocks_of_one_machine_agree_within_the_error',
+              all(abs(row['clock_offset_s']) <= row['clock_error_s'] + 0.001 for row in seen['hosts'] if row['host'].startswith('rank')), seen['hosts'])
+        check('manual_has_all_keys', not undocumented(seen), undocumented(seen))
+        hour = host(seen, 'hour')
+        check('clock_that_is_an_hour_ahead_is_named', abs(hour['clock_offset_s'] - 3600) <= hour['clock_error_s'] + 0.001, hour)
+        check('its_steps_are_of_now', rank(seen, 100).get('still_s', 99) < 30, rank(seen, 100))
+        none = host(seen, 'none')
+        check('missing_pmtop_is_named', 'install pmtop there, or name it with --program' in none.get('reason', ''), none)
+        _, took = fleet.until(lambda seen: rank(seen, 5).get('step', 0) > 15 and next((row['rank'] for row in seen['ranks'] if row['state'] == 'running' and row['rank'] < 100), None) == 5)
+        check('the_slow_rank_comes_first', took is not None, fleet.seen['ranks'])
+        stopped(fleet)
+        opened()
+    finally:
+        check('sigterm_ends_it', fleet.end() in (0, -signal.SIGTERM))
+        for trainer in trainers:
+            trainer.kill()
+            trainer.wait()
+
+
+def stopped(fleet):
+    """A collect that is stopped is silent within 5 s, then live again; one that is killed is started again."""
+    with open(f'{scratch}/collect-rank-2') as file:
+        pid = int(file.read())
+    os.kill(pid, signal.SIGSTOP)
+    seen, took = fleet.until(lambda seen: host(seen, 'rank-2')['state'] == 'silent')
+    check('stopped_host_is_silent_within_5_s', took is not None and took < 6, took)
+    check('its_reason_says_how_long', 'no samples for' in host(seen, 'rank-2').get('reason', ''), host(seen, 'rank-2'))
+    os.kill(pid, signal.SIGCONT)
+    _, took = fleet.until(lambda seen: host(seen, 'rank-2')['state'] == 'live')
+    check('it_is_live_again', took is not None)
+    os.kill(pid, signal.SIGKILL)
+    _, took = fleet.until(lambda seen: host(seen, 'rank-2')['starts'] > 1 and host(seen, 'rank-2')['state'] == 'live')
+    check('killed_collect_is_started_again', took is not None, host(fleet.seen, 'rank-2'))
+
+
+def opened():
+    """On the screen: Enter opens the usual views of a rank, Esc comes back."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ['TERM'] = 'xterm-256color'
+        os.execv(PMTOP, [PMTOP, 'fleet', f'--exec=exec sh {scratch}/host {{}}', 'rank-0'])
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 40, 120, 0, 0))
+
+    def shows(text):
+        seen, until = b'', time.monotonic() + WAIT_S
+        while text not in seen and time.monotonic() < until:
+            if select.select([fd], [], [], 1)[0]:
+                try:
+                    seen += os.read(fd, 1 << 16)
+                except OSError:
+                    return False
+        return text in seen
+    check('screen_has_the_rank', shows(b'rank 0'))
+    os.write(fd, b'\r')
+    check('enter_opens_its_views', shows(b'Step time'))
+    os.write(fd, b'\x1b')
+    check('esc_comes_back', shows(b'by slowest'))
+    os.write(fd, b'q')
+    shows(b'\0')
+    check('q_quits', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0)
+
+
+def hostile_streams():
+    fleet = Fleet(['hang', 'garbage', 'version', 'silent', 'exit', 'jump', 'hour'])
+    wanted = {'hang': 'no samples for', 'garbage': 'no pmtop stream', 'version': 'its stream cannot be read', 'exit': 'no training run was found',
+              'jump': 'impossible', 'silent': 'no answer for'}
+    said = {}
+
+    def all_said(seen):
+        for row in seen['hosts']:
+            if wanted.get(row['host'], '\0') in row.get('reason', ''):
+                said[row['host']] = row['reason']
+        return len(said) == len(wanted)
+    seen, took = fleet.until(all_said)
+    for name, text in wanted.items():
+        check(f'reason_of_{name}', name in said, host(seen, name))
+    check('nobody_else_is_held_up', host(seen, 'hour')['state'] == 'live' and rank(seen, 100).get('still_s', 99) < 30, seen)
+    check('host_that_says_nothing_is_starting', host(seen, 'silent')['state'] == 'starting', host(seen, 'silent'))
+    check('memory_is_bounded', seen['self']['memory_bytes'] < 64e6, seen['self'])
+    fleet.end()
+
+
+def ways():
+    """ssh and srun, each a script in PATH that runs the last of its words here."""
+    scripts = {'ssh': f'echo "$@" > {scratch}/said-ssh; for last; do :; done; exec sh -c "$last"',
+               'srun': f'echo "$@" > {scratch}/said-srun; exec {STAND_IN} 2', 'squeue': 'echo "n[1-2]"', 'scontrol': 'printf "n1\\nn2\\n"',
+               'stand-in': f'exec {STAND_IN} 1'}
+    for name, text in scripts.items():
+        with open(f'{scratch}/{name}', 'w') as file:
+            file.write(f'#!/bin/sh\n{text}\n')
+        os.chmod(f'{scratch}/{name}', 0o755)
+    environment = dict(os.environ, PATH=f'{scratch}:{os.environ["PATH"]}')
+    for words, count, said in ((['--program', f'{scratch}/stand-in', 'gpu7'], 1, 'BatchMode=yes .* -- gpu7 .*collect --fleet -d 0.5 -p 12'),
+                               (['--srun=99'], 2, '--jobid=99 --overlap .*--nodelist=n[12] pmtop collect --fleet')):
+        way = 'srun' if count == 2 else 'ssh'
+        done = subprocess.run([PMTOP, 'fleet', '--json', '-n', '1', '-d', '0.5', '-p', '12', *words], capture_output=True, text=True, timeout=WAIT_S, env=environment)
+        seen = json.loads(done.stdout) if done.stdout else {'hosts': [], 'ranks': []}
+        check(f'{way}_reaches_its_hosts', [row['state'] for row in seen['hosts']] == ['live'] * count, (done.stderr, seen))
+        with open(f'{scratch}/said-{way}') as file:
+            shown = file.read()
+        check(f'{way}_is_called_so', re.search(said, shown), shown)
+
+
+def refusals():
+    for name, words, code, text in (
+            ('no_hosts', [], 2, 'needs the names of hosts'), ('host_like_an_option', ['--exec=true {}', '--', 'x'], 2, ''),
+            ('template_without_a_place', ['--exec=true', 'a'], 2, 'needs {}'), ('two_ways', ['--exec=true {}', '--srun=7', 'a'], 2, 'exclude one another')):
+        done = subprocess.run([PMTOP, 'fleet', *words], capture_output=True, text=True, timeout=WAIT_S)
+        check(f'refuses_{name}', done.returncode == code and text in done.stderr and done.stderr.count('\n') == 1, done)
+    done = subprocess.run([PMTOP, 'fleet', 'a'], capture_output=True, text=True, timeout=WAIT_S, env={'PATH': scratch})
+    check('missing_ssh_is_named', done.returncode == 1 and 'ssh was not found' in done.stderr, done)
+
+
+refusals()
+ways()
+hostile_streams()
+real_streams()
+print(f'{passed} passed, {failed} failed')
+sys.exit(failed > 0)
