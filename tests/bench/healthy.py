@@ -74,7 +74,7 @@ class Program:
     def take(self, shown, seen):
         self.steps = max(self.steps, int(shown.get('batch', {}).get('count', 0)))
         for warning in shown.get('warnings', ()):
-            key = warning['rule'], warning.get('since_ns')
+            key = warning['rule'], round(warning.get('since_ns', 0) / 1e9)
             if key not in seen:
                 seen.add(key)
                 self.raised.append(Raised(self.name, self.line, time.time(), self.watched_s, warning['rule'], warning['severity'], warning['message']))
