@@ -126,7 +126,8 @@ def soak_synthetic():
     with tempfile.NamedTemporaryFile() as truth:
         run = subprocess.Popen([f"{BUILD}/tests/bench/why/synthetic", "leak:1", str(lines), truth.name, "newest"], stdout=subprocess.PIPE)
         for number, line in enumerate(run.stdout, 1):
-            if number % (lines // rows) == 0 and len(samples) < rows:
+            # Not at the last object: then it may have ended.
+            if number % (lines // (rows + 1)) == 0 and len(samples) < rows:
                 resident, spent, files = taken(run.pid)
                 samples.append((resident, spent - spent_before, files, len(line)))
                 spent_before = spent
