@@ -7,7 +7,7 @@ The minutes are of all programs together, from the first step on. Eight run alon
 the second with pmtop's line in it where it has one. Prints each warning with the program, the second, and whether it is a false one: not if other
 programs took CPUs shortly before (judge.OTHERS_FOR_S), which is nobody's healthy machine. Notes (severity info) are counted only.
 
-Exit: 0 no false warning, 1 some, 2 a program did not run."""
+Exit: 0 no false warning, 1 some, 2 a program did not run, or no minute was clean."""
 import collections
 import json
 import os
@@ -74,7 +74,7 @@ class Program:
     def take(self, shown, seen):
         self.steps = max(self.steps, int(shown.get('batch', {}).get('count', 0)))
         for warning in shown.get('warnings', ()):
-            key = warning['rule'], warning.get('since_ns')
+            key = warning['rule'], round(warning.get('since_ns', 0) / 1e9)
             if key not in seen:
                 seen.add(key)
                 self.raised.append(Raised(self.name, self.line, time.time(), self.watched_s, warning['rule'], warning['severity'], warning['message']))
@@ -89,8 +89,8 @@ def run_together(programs, others):
         time.sleep(0.2)
 
 
-def is_disturbed(raised, others):
-    return any(ratio > judge.OTHERS_MAX and -2 <= raised.when - second <= judge.OTHERS_FOR_S for second, ratio in others.seconds)
+def is_disturbed(when, others):
+    return any(ratio > judge.OTHERS_MAX and -2 <= when - second <= judge.OTHERS_FOR_S for second, ratio in others.seconds)
 
 
 def main():
@@ -110,23 +110,24 @@ def main():
                       (', side by side' if len(group) > 1 else ''), flush=True)
                 for raised in program.raised:
                     if raised.severity != 'info':
-                        what = 'while others took CPUs' if is_disturbed(raised, others) else 'FALSE'
+                        what = 'while others took CPUs' if is_disturbed(raised.when, others) else 'FALSE'
                         print(f'    {what}: {raised.severity} {raised.rule} at {raised.at_s:.0f} s: {raised.message}', flush=True)
     return summary(done, others)
 
 
 def summary(done, others):
     warnings = [raised for program in done for raised in program.raised if raised.severity != 'info']
-    false = [raised for raised in warnings if not is_disturbed(raised, others)]
+    false = [raised for raised in warnings if not is_disturbed(raised.when, others)]
     notes = collections.Counter(raised.rule for program in done for raised in program.raised if raised.severity == 'info')
-    noisy = sum(ratio > judge.OTHERS_MAX for _, ratio in others.seconds)
+    clean = sum(not is_disturbed(second, others) for second, _ in others.seconds) / max(1, len(others.seconds))
+    watched_min = sum(program.watched_s for program in done) / 60
     failures = [program.failure for program in done if program.failure]
     for failure in failures:
         print(f'failed: {failure}')
     print(f'notes: {dict(notes) or "none"}')
-    print(f'healthy: {sum(program.watched_s for program in done) / 60:.1f} minutes of {len({program.name for program in done})} kinds: {len(false)} false warnings, '
-          f'{len(warnings) - len(false)} while others took CPUs ({noisy} of {len(others.seconds)} s)')
-    return 2 if failures else 1 if false else 0
+    print(f'healthy: {len(false)} false warnings in {watched_min * clean:.1f} clean minutes of {watched_min:.1f}, {len({program.name for program in done})} kinds; '
+          f'{len(warnings) - len(false)} warnings while others took CPUs')
+    return 2 if failures or not clean else 1 if false else 0
 
 
 if __name__ == '__main__':

@@ -1,4 +1,5 @@
-/* In the real model: functions that compile in most steps, now and then, or no more. */
+/* In the real model: functions that compile in most steps, now and then, or no more; batches that only dispatch work.
+ */
 #include <check.h>
 #include <math.h>
 
@@ -11,7 +12,7 @@
 
 #define STEP 0.1
 
-enum { COMPILE = STORY_NAME_COUNT };
+enum { COMPILE = STORY_NAME_COUNT, CALL };
 
 static struct script script;
 static struct settings settings;
@@ -94,6 +95,25 @@ START_TEST(a_run_that_never_compiles_has_none)
 }
 END_TEST
 
+/* JAX's functions return at once, and the loop waits for the device when it reads a result. */
+START_TEST(time_between_batches_that_only_dispatch_is_no_bottleneck)
+{
+	static const char *const names[] = { "update", "dispatch" };
+	struct record *name = script_add(&script, RECORD_NAME, 0);
+	name->name.id = CALL;
+	name->name.text = names[_i];
+	for (unsigned i = 0; i < 100; i++, at_s += STEP) {
+		script_batch_begin(&script, 0, at_s, script.batches);
+		script_span(&script, 0, at_s, at_s + STEP / 20, CALL, 0);
+		script_batch_end(&script, 0, at_s + STEP / 20, at_s, NAN);
+		script_apply(&script, at_s + STEP);
+		alerts_update(&alerts, script.model, &settings);
+	}
+	ck_assert_int_eq(raised("bottleneck") != NULL, _i == 0);
+	ck_assert_ptr_null(raised("consider_optimizing"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rules of compiling");
@@ -103,6 +123,7 @@ int main(void)
 	tcase_add_test(tests, compiling_in_two_steps_of_three_counts_too);
 	tcase_add_test(tests, compiling_now_and_then_is_none);
 	tcase_add_test(tests, a_run_that_never_compiles_has_none);
+	tcase_add_loop_test(tests, time_between_batches_that_only_dispatch_is_no_bottleneck, 0, 2);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -258,7 +258,8 @@ static bool is_second_or_later(const struct run *run, const struct epoch *epoch)
 	return (number ? number : epoch->ordinal) >= 2;
 }
 
-/* *begin_ns: when the second training epoch began; INT64_MAX = not yet. False: no epochs are published. */
+/* *begin_ns: when the second training epoch began, or the oldest one after it that is retained; INT64_MAX = not yet.
+ * False: no epochs are published. */
 static bool second_epoch(const struct model *model, int64_t *begin_ns)
 {
 	bool has_epochs = false;
@@ -268,8 +269,11 @@ static bool second_epoch(const struct model *model, int64_t *begin_ns)
 		for (size_t i = 0; i < run->epoch_count; i++) {
 			const struct epoch *epoch = &run->epochs[i];
 			has_epochs = true;
-			if (epoch->mode == run_main(run)->mode && is_second_or_later(run, epoch) && epoch->begin_ns < *begin_ns)
+			if (epoch->mode != run_main(run)->mode || !is_second_or_later(run, epoch))
+				continue;
+			if (epoch->begin_ns < *begin_ns)
 				*begin_ns = epoch->begin_ns;
+			break; /* epochs are in order: to number each of thousands would take longer with every one */
 		}
 	}
 	return has_epochs;

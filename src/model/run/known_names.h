@@ -11,6 +11,7 @@ struct run;
 	X(DATA, "data")             /* a phase: the DataLoader wait */ \
 	X(COMPILE, "compile")       /* a phase: a function is compiled, as JAX does for each new shape */ \
 	X(SYNC, "sync")             /* a phase: the CPU waits until the GPU is done */ \
+	X(DISPATCH, "dispatch")     /* a phase: a call returns before its result is computed, as JAX's do */ \
 	X(TRANSFER, "transfer")     /* a phase: a copy between the CPU and the GPU */ \
 	X(INFERENCE, "inference")   /* a mode: requests are served */ \
 	X(GPU_BATCH, "gpu.batch_s") /* a figure: the whole batch, by the GPU's clock */

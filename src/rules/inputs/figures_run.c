@@ -156,9 +156,21 @@ NUMBER(unattributed)
 
 TEXT(unattributed_part) { figure_write_part(unattributed(context, argument) * context->mean_s, context->mean_s, out); }
 
-/* A phase that only waits for a slower rank or for the GPU cannot be optimized itself. */
+static bool has_phase(const struct context *context, enum known_name name)
+{
+	for (size_t i = 0; i < context->phase_count; i++)
+		if (run_name_is(context->run, context->phases[i].name, name))
+			return true;
+	return false;
+}
+
+/* A phase that only waits for a slower rank or for the device cannot be optimized itself. Where batches only dispatch
+ * work, the program waits for the device between them. */
 NUMBER(phase_only_waits)
 {
+	if (context->phase && context->phase->name == NAME_BETWEEN && has_phase(context, KNOWN_DISPATCH) &&
+		!has_phase(context, KNOWN_SYNC))
+		return 1;
 	if (context->phase && run_name_is(context->run, context->phase->name, KNOWN_SYNC))
 		return 1;
 	if (!context->phase || context->model->run_count < 2)
@@ -314,7 +326,7 @@ static const struct figure rows[] = {
 	PHASE_NUMBER("phase.median_s", SECONDS, phase_median, "its median, over steps that have it"),
 	PHASE_NUMBER("phase.cpu_ratio", PERCENT, phase_cpu, "its CPU time ÷ its time"),
 	PHASE_NUMBER("phase.only_waits", NUMBER, phase_only_waits,
-		"1: the phase only waits, for a slower rank or for the GPU (“sync”)"),
+		"1: the phase only waits, for a slower rank or for the device (“sync”, or between batches of “dispatch”)"),
 	PHASE_TEXT("phase.name", phase_name, "its name"),
 	PHASE_TEXT("phase.loading", phase_loading, "\"data loading\", with the phase's name unless that is \"data\""),
 	PHASE_TEXT("phase.kind", phase_title, "from its name: data, forward, backward, optimizer, between or other"),

@@ -1,10 +1,10 @@
 /* synthetic: a synthetic run as fast as it can be computed, through the model and the rules: what `pmtop -b
  * --format=json` would have printed.
  *
- *   synthetic SCENARIO:SEED SECONDS TRUTH
+ *   synthetic SCENARIO:SEED SECONDS TRUTH [newest]
  *
  * One object for each second of the run, on standard output; what was planted, as the trainer writes it, in the file
- * TRUTH. */
+ * TRUTH. newest: without --all, so that an object stays small. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,9 +52,11 @@ int main(int argc, char **argv)
 	struct alerts alerts = { 0 };
 	struct sample_set set = SAMPLE_SET_INIT;
 	struct buffer out = BUFFER_INIT;
-	double seconds = argc == 4 ? strtod(argv[2], NULL) : 0;
+	double seconds = argc >= 4 ? strtod(argv[2], NULL) : 0;
+	void (*export)(struct buffer *, const struct model *, const struct alerts *, int, int64_t) =
+		argc > 4 ? export_json_newest : export_json;
 	if (seconds <= 0) {
-		fputs("usage: synthetic SCENARIO:SEED SECONDS TRUTH\n", stderr);
+		fputs("usage: synthetic SCENARIO:SEED SECONDS TRUTH [newest]\n", stderr);
 		return 2;
 	}
 	settings_default(&settings);
@@ -74,7 +76,7 @@ int main(int argc, char **argv)
 		alerts_update(&alerts, model, &settings);
 		if (reading % READINGS_A_SECOND)
 			continue;
-		export_json(&out, model, &alerts, 0, set.time_ns);
+		export(&out, model, &alerts, 0, set.time_ns);
 		fwrite(out.data, 1, out.length, stdout);
 		out.length = 0;
 	}
