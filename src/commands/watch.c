@@ -32,7 +32,6 @@
 #include "src/session/session_profile.h"
 #include "src/session/signals.h"
 #include "src/session/watch_record.h"
-#include "src/settings/settings.h"
 #include "ui/core/theme.h"
 #include "ui/screen.h"
 #include "ui/terminal/terminal.h"
