@@ -67,7 +67,7 @@ static const struct {
 	[SETTING_COLOR] = { read_color, "auto, always or never", false },
 	[SETTING_MARKS] = { read_marks, "auto, braille, blocks or ascii", false },
 	[SETTING_NAME] = { NULL, "a name", false },
-	[SETTING_WORDS] = { NULL, "some of [steps, where, memory, epochs, processes, warnings, gpu, machine], each once",
+	[SETTING_WORDS] = { NULL, "some of [steps, where, memory, epochs, warnings, gpu, processes, machine], each once",
 		false },
 	[SETTING_COMMAND] = { NULL, "a program and its arguments, such as [notify-send, --, \"{message}\"]", false },
 };

@@ -47,9 +47,9 @@ struct setting_command {
 	X(where) \
 	X(memory) \
 	X(epochs) \
-	X(processes) \
 	X(warnings) \
 	X(gpu) \
+	X(processes) \
 	X(machine)
 enum setting_panel {
 #define SETTING_PANEL_ID(name) SETTING_PANEL_##name,
