@@ -163,16 +163,16 @@ void setting_wanted(const struct setting_row *row, struct buffer *out)
 /* The next candidate's name: each key of the section, or each section once. */
 static const char *next_name(const void *section, size_t *at)
 {
-	if (!section && *at == SETTING_ROWS) {
-		(*at)++;
-		return SETTING_LEVELS;
-	}
 	while (*at < SETTING_ROWS) {
 		const struct setting_row *row = &setting_rows[(*at)++];
 		if (section && strcmp(row->section, section) == 0)
 			return row->key;
 		if (!section && row == &setting_rows[setting_row_find(row->section, NULL)])
 			return row->section;
+	}
+	if (!section && *at == SETTING_ROWS) {
+		(*at)++;
+		return SETTING_LEVELS;
 	}
 	return NULL;
 }
