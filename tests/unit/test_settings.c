@@ -214,7 +214,7 @@ START_TEST(screen_has_theme_marks_and_panels)
 		"pmtop.yaml:2: \"marks\" in section \"screen\" is of the wrong type: \"dots\"",
 		"write auto, braille, blocks or ascii");
 	ck_refused("screen:\n  theme: a_name_that_is_far_too_long_to_be_that_of_a_theme\n",
-		"pmtop.yaml:2: \"theme\" in section \"screen\" is out of range: \"a_name_that_is_far_too_long_to_be_that…\"",
+		"pmtop.yaml:2: \"theme\" in section \"screen\" is out of range: \"a_name_that_is_far_too_long_to_be_that_\"",
 		"write a name");
 }
 END_TEST
