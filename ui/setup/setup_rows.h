@@ -4,7 +4,7 @@
 
 #include "ui/setup/setup.h"
 
-enum { SETUP_TEXT_SIZE = 128 };
+enum { SETUP_TEXT_SIZE = 160 };
 
 struct setup_page_kind {
 	const char *name, *title;
