@@ -32,7 +32,7 @@ static const struct legend_row rows[] = {
 	{ "█▓▒", NULL, NULL, ROLE_MEMORY, IN(memory),
 		"memory of the main process, the workers, and what they share; the list names each" },
 	{ "█▒·", NULL, NULL, ROLE_MEMORY, IN(gpu), "memory of a GPU: of this run, of other programs, free" },
-	{ "━╸─", NULL, NULL, ROLE_ACCENT, IN(overview), "progress: done, and what remains" },
+	{ "━╸─", NULL, "=.", ROLE_ACCENT, IN(overview), "progress: done, and what remains" },
 	/* warnings */
 	{ "⚠", NULL, NULL, ROLE_WARNING, ALL,
 		"a warning, or a figure that has one; ⚠3 in the tabs: how many; [8] Warnings shows what to try" },
