@@ -5,6 +5,7 @@
 
 #include "src/settings/config_reader.h"
 #include "src/settings/config_words.h"
+#include "src/settings/setting_words.h"
 
 #define SETTING_ROW(section, key, member, kind, value, min, max) \
 	{ #section, #key, SETTING_##kind, offsetof(struct settings, member), min, max },
@@ -46,13 +47,7 @@ static bool read_flag(const char *text, double *value)
 	return read_choice(text, words, 2, value);
 }
 
-const char *const setting_color_words[] = { [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never" };
-
 static bool read_color(const char *text, double *value) { return read_choice(text, setting_color_words, 3, value); }
-
-const char *const setting_marks_words[] = {
-	[MARKS_AUTO] = "auto", [MARKS_BRAILLE] = "braille", [MARKS_BLOCKS] = "blocks", [MARKS_ASCII] = "ascii"
-};
 
 static bool read_marks(const char *text, double *value) { return read_choice(text, setting_marks_words, 4, value); }
 
@@ -110,10 +105,6 @@ void setting_take_command(
 	*(struct setting_command *)(void *)((char *)settings + row->offset) = *command;
 }
 
-#define PANEL_WORD(name) #name,
-const char *const setting_panel_words[] = { SETTING_PANELS(PANEL_WORD) };
-#undef PANEL_WORD
-
 bool setting_take_panels(const struct setting_command *words, struct settings *settings)
 {
 	struct setting_panels panels = { 0 };
@@ -129,10 +120,6 @@ bool setting_take_panels(const struct setting_command *words, struct settings *s
 	settings->panels = panels;
 	return true;
 }
-
-const char *const setting_level_words[] = {
-	[LEVEL_OFF] = "off", [LEVEL_INFO] = "info", [LEVEL_WARNING] = "warning", [LEVEL_CRITICAL] = "critical"
-};
 
 bool setting_take_level(const char *rule, const char *level, struct settings *settings)
 {

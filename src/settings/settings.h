@@ -74,10 +74,6 @@ struct setting_levels {
 	} list[SETTING_LEVELS_MAX];
 };
 
-/* As pmtop.yaml writes them. */
-extern const char *const setting_color_words[], *const setting_marks_words[], *const setting_level_words[],
-																				  *const setting_panel_words[];
-
 struct rule_book;
 
 struct settings {

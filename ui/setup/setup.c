@@ -12,6 +12,8 @@
 void setup_init(struct setup *setup, struct settings *settings, const struct rule_book *rules, const char *path)
 {
 	*setup = (struct setup){ .settings = settings, .rules = rules, .path = path, .saved = *settings };
+	if (!path && settings_path(setup->own_path, sizeof setup->own_path) == STATUS_OK)
+		setup->path = setup->own_path;
 }
 
 static void open_setup(struct setup *setup, struct scene *scene)

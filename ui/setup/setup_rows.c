@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/settings/setting_words.h"
+
 /* -- display -- */
 
 enum { ROW_REFRESH, ROW_THEME, ROW_COLOR, ROW_MARKS, DISPLAY_ROWS };
