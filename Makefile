@@ -330,6 +330,7 @@ install: all
 	$(INSTALL) -m 644 src/region/pmtop.h $(DESTDIR)$(INCLUDEDIR)/pmtop.h
 	$(INSTALL) -m 644 $(BUILD)/pmtop.pc $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc
 	$(INSTALL) -m 644 config/pmtop.yaml $(DESTDIR)$(DATADIR)/pmtop.yaml
+	$(INSTALL) -m 644 config/themes.yaml $(DESTDIR)$(DATADIR)/themes.yaml
 	$(INSTALL) -d $(DESTDIR)$(DATADIR)/rules
 	$(INSTALL) -m 644 $(RULES) $(DESTDIR)$(DATADIR)/rules
 	$(INSTALL) -d $(DESTDIR)$(DATADIR)/grafana
@@ -360,7 +361,7 @@ deb:
 	@CC="$(CC)" config/debian/build $(BUILD) "$(MAKE)" "$(PYTHON)"
 
 uninstall:
-	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml $(DESTDIR)$(COMPLETIONDIR)/pmtop $(DESTDIR)$(ZSHDIR)/_pmtop $(DESTDIR)$(FISHDIR)/pmtop.fish
+	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml $(DESTDIR)$(DATADIR)/themes.yaml $(DESTDIR)$(COMPLETIONDIR)/pmtop $(DESTDIR)$(ZSHDIR)/_pmtop $(DESTDIR)$(FISHDIR)/pmtop.fish
 	rm -f $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	rm -rf $(DESTDIR)$(DATADIR)/python $(DESTDIR)$(DATADIR)/grafana
 	rm -f $(foreach file,$(RULES),$(DESTDIR)$(DATADIR)/rules/$(notdir $(file)))

@@ -239,6 +239,7 @@ static void open_view(struct screen *screen, int view)
 		return;
 	screen->is_stale = true;
 	screen->view_before = screen->view;
+	screen->scene.help_of = all_views[screen->view];
 	screen->view = view;
 	screen->scene.state = &screen->states[view];
 }

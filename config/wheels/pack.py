@@ -32,6 +32,7 @@ def shared_files(package, extension):
     files = {f"man/man{page.suffix[1:]}/{page.name}": page.read_bytes() for page in ROOT.glob("man/*.[1-9]")}
     files["bash-completion/completions/pmtop"] = (ROOT / "config/completion/pmtop.bash").read_bytes()
     files["pmtop/pmtop.yaml"] = (ROOT / "config/pmtop.yaml").read_bytes()
+    files["pmtop/themes.yaml"] = (ROOT / "config/themes.yaml").read_bytes()
     files["pmtop/grafana/pmtop.json"] = (ROOT / "config/grafana/pmtop.json").read_bytes()
     files.update({f"pmtop/rules/{file.name}": file.read_bytes() for file in ROOT.glob("config/rules/*.yaml")})
     files.update({f"pmtop/python/launch/{file.name}": file.read_bytes() for file in ROOT.glob("src/python/launch/*.py")})

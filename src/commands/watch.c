@@ -33,7 +33,6 @@
 #include "src/session/session_profile.h"
 #include "src/session/signals.h"
 #include "src/session/watch_record.h"
-#include "src/settings/settings.h"
 #include "ui/core/theme.h"
 #include "ui/screen.h"
 #include "ui/terminal/terminal.h"
@@ -451,15 +450,6 @@ static void open_log(struct watch *watch)
 		screen_set_log(watch->screen, &watch->log->lines, path);
 }
 
-/* The set-up screen saves in the file that was read. `path`: the storage of its name. */
-static void open_setup(struct watch *watch, const struct options *options, char *path, unsigned size)
-{
-	watch->live = *watch->settings;
-	if (!options->config && settings_path(path, size) != STATUS_OK)
-		path = NULL;
-	setup_init(&watch->setup, &watch->live, watch->session.rules, options->config ? options->config : path);
-}
-
 static void begin_inner(struct watch *watch, const struct options *options)
 {
 	if (!options->is_inner)
@@ -503,13 +493,13 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	struct theme theme;
 	struct terminal_options terminal_options = terminal_options_of(settings, &theme);
 	struct reason reason = { 0 };
-	char path[4096];
 	code = session_open(&watch.session, &target, settings);
 	if (code != EXIT_OK)
 		return code;
 	watch.session.request.how = "key T opens it";
 	watch.signal_fd = signals_open();
-	open_setup(&watch, options, path, sizeof path);
+	watch.live = *settings;
+	setup_init(&watch.setup, &watch.live, watch.session.rules, options->config);
 	watch.screen = screen_new(watch.session.model, &watch.session.alerts, &watch.live);
 	watch.overlay = watch.screen ? overlay_new(watch.screen, &watch.session.model_options) : NULL;
 	enum status status = STATUS_OK;

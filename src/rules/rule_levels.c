@@ -59,7 +59,8 @@ static void write_condition(const struct rule *rule, char *out, size_t size)
 {
 	char level[FIGURE_TEXT_SIZE];
 	figure_write(rule->figure.row->form, rule->level, level);
-	snprintf(out, size, "%.56s %s %.28s", rule->figure.row->what, rule->is_below ? "below" : "above", level);
+	snprintf(out, size, "%s %.28s%s: %.110s", rule->is_below ? "below" : "above", level,
+		rule->figure.row->form == FORM_BYTES_PER_S ? "/s" : "", rule->figure.row->what);
 }
 
 size_t rule_book_rows(const struct rule_book *book, struct rule_row *rows, size_t max)

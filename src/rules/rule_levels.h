@@ -13,7 +13,7 @@
 struct rule_row {
 	const char *name;
 	enum setting_level level; /* now */
-	char condition[96];       /* "share of the step above 30 %" */
+	char condition[160];      /* "above 30 %: share of the step" */
 };
 /* Fills at most `max` rows, the most severe first, then by name; returns how many. */
 size_t rule_book_rows(const struct rule_book *book, struct rule_row *rows, size_t max);

@@ -5,6 +5,7 @@
 
 #include "src/settings/config_reader.h"
 #include "src/settings/config_words.h"
+#include "src/settings/setting_words.h"
 
 #define SETTING_ROW(section, key, member, kind, value, min, max) \
 	{ #section, #key, SETTING_##kind, offsetof(struct settings, member), min, max },
@@ -46,13 +47,7 @@ static bool read_flag(const char *text, double *value)
 	return read_choice(text, words, 2, value);
 }
 
-const char *const setting_color_words[] = { [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never" };
-
 static bool read_color(const char *text, double *value) { return read_choice(text, setting_color_words, 3, value); }
-
-const char *const setting_marks_words[] = {
-	[MARKS_AUTO] = "auto", [MARKS_BRAILLE] = "braille", [MARKS_BLOCKS] = "blocks", [MARKS_ASCII] = "ascii"
-};
 
 static bool read_marks(const char *text, double *value) { return read_choice(text, setting_marks_words, 4, value); }
 
@@ -67,7 +62,7 @@ static const struct {
 	[SETTING_COLOR] = { read_color, "auto, always or never", false },
 	[SETTING_MARKS] = { read_marks, "auto, braille, blocks or ascii", false },
 	[SETTING_NAME] = { NULL, "a name", false },
-	[SETTING_WORDS] = { NULL, "some of [steps, where, memory, epochs, processes, warnings, gpu, machine], each once",
+	[SETTING_WORDS] = { NULL, "some of [steps, where, memory, epochs, warnings, gpu, processes, machine], each once",
 		false },
 	[SETTING_COMMAND] = { NULL, "a program and its arguments, such as [notify-send, --, \"{message}\"]", false },
 };
@@ -110,10 +105,6 @@ void setting_take_command(
 	*(struct setting_command *)(void *)((char *)settings + row->offset) = *command;
 }
 
-#define PANEL_WORD(name) #name,
-const char *const setting_panel_words[] = { SETTING_PANELS(PANEL_WORD) };
-#undef PANEL_WORD
-
 bool setting_take_panels(const struct setting_command *words, struct settings *settings)
 {
 	struct setting_panels panels = { 0 };
@@ -129,10 +120,6 @@ bool setting_take_panels(const struct setting_command *words, struct settings *s
 	settings->panels = panels;
 	return true;
 }
-
-const char *const setting_level_words[] = {
-	[LEVEL_OFF] = "off", [LEVEL_INFO] = "info", [LEVEL_WARNING] = "warning", [LEVEL_CRITICAL] = "critical"
-};
 
 bool setting_take_level(const char *rule, const char *level, struct settings *settings)
 {
@@ -163,16 +150,16 @@ void setting_wanted(const struct setting_row *row, struct buffer *out)
 /* The next candidate's name: each key of the section, or each section once. */
 static const char *next_name(const void *section, size_t *at)
 {
-	if (!section && *at == SETTING_ROWS) {
-		(*at)++;
-		return SETTING_LEVELS;
-	}
 	while (*at < SETTING_ROWS) {
 		const struct setting_row *row = &setting_rows[(*at)++];
 		if (section && strcmp(row->section, section) == 0)
 			return row->key;
 		if (!section && row == &setting_rows[setting_row_find(row->section, NULL)])
 			return row->section;
+	}
+	if (!section && *at == SETTING_ROWS) {
+		(*at)++;
+		return SETTING_LEVELS;
 	}
 	return NULL;
 }

@@ -47,9 +47,9 @@ struct setting_command {
 	X(where) \
 	X(memory) \
 	X(epochs) \
-	X(processes) \
 	X(warnings) \
 	X(gpu) \
+	X(processes) \
 	X(machine)
 enum setting_panel {
 #define SETTING_PANEL_ID(name) SETTING_PANEL_##name,
@@ -73,10 +73,6 @@ struct setting_levels {
 		enum setting_level level;
 	} list[SETTING_LEVELS_MAX];
 };
-
-/* As pmtop.yaml writes them. */
-extern const char *const setting_color_words[], *const setting_marks_words[], *const setting_level_words[],
-																				  *const setting_panel_words[];
 
 struct rule_book;
 

@@ -10,7 +10,7 @@
 #include "src/base/files/file.h"
 #include "src/base/files/new_file.h"
 #include "src/settings/config_reader.h"
-#include "src/settings/setting_rows.h"
+#include "src/settings/setting_words.h"
 #include "src/settings/settings_place.h"
 #include "src/settings/settings_yaml.h"
 

@@ -109,9 +109,9 @@ START_TEST(panels_are_hidden_and_moved_while_they_are_chosen)
 		stage_type(&stage, " ");
 		ck_assert_int_gt(row_of("Step time ─"), 0);
 		stage_press(&stage, KEY_PAGE_DOWN);
-		stage_type(&stage, "kk------\033"); /* the warnings, to the top */
+		stage_type(&stage, "kkk----\033"); /* the warnings, to the top */
 		ck_assert_int_gt(row_of("Step time ─"), row_of("Warnings ─"));
-		expect_saved("screen:\n  panels: [warnings, steps, where, memory, epochs, processes, gpu, machine]\n");
+		expect_saved("screen:\n  panels: [warnings, steps, where, memory, epochs, gpu, processes, machine]\n");
 		close_stage();
 	}
 }
@@ -146,6 +146,48 @@ START_TEST(levels_of_rules_are_saved_by_their_names)
 	stage_type(&stage, "\033S");
 	ck_assert_int_eq(setup.list[0].level, LEVEL_CRITICAL);
 	close_stage();
+}
+END_TEST
+
+/* A warning of the run that is raised now. */
+static struct alert *raised(void)
+{
+	for (size_t i = 0; i < stage.alerts.count; i++)
+		if (stage.alerts.list[i].is_raised && rule_find(rules, stage.alerts.list[i].rule))
+			return &stage.alerts.list[i];
+	ck_abort_msg("nothing is raised");
+}
+
+START_TEST(a_level_holds_for_warnings_that_are_raised)
+{
+	open_stage(120, 40);
+	stage.settings.rules = rules;
+	char rule[SETTING_NAME_SIZE];
+	snprintf(rule, sizeof rule, "%s", raised()->rule);
+	struct setting_levels levels = { .count = 1, .list = { { .level = LEVEL_CRITICAL } } };
+	strcpy(levels.list[0].rule, rule);
+	rule_book_set_levels(rules, &levels);
+	alerts_follow_levels(&stage.alerts, stage.model->now_ns, &stage.settings);
+	ck_assert_str_eq(stage.alerts.list[0].rule, rule);
+	ck_assert_int_eq(stage.alerts.list[0].severity, SEVERITY_CRITICAL);
+	levels.list[0].level = LEVEL_OFF;
+	rule_book_set_levels(rules, &levels);
+	alerts_follow_levels(&stage.alerts, stage.model->now_ns, &stage.settings);
+	for (size_t i = 0; i < stage.alerts.count; i++)
+		ck_assert(!stage.alerts.list[i].is_raised || strcmp(stage.alerts.list[i].rule, rule) != 0);
+	close_stage();
+}
+END_TEST
+
+START_TEST(a_level_of_no_rule_is_a_fault)
+{
+	const struct reason *faults;
+	rules = rule_book_new();
+	struct setting_levels levels = { .count = 1, .list = { { "no_such_rule", LEVEL_OFF } } };
+	rule_book_set_levels(rules, &levels);
+	ck_assert_uint_eq(rule_book_faults(rules, &faults), 1);
+	ck_assert_str_eq(faults[0].text, "pmtop.yaml: section \"levels\": no rule \"no_such_rule\"");
+	rule_book_free(rules);
 }
 END_TEST
 
@@ -201,6 +243,8 @@ int main(void)
 	tcase_add_test(test, panels_are_hidden_and_moved_while_they_are_chosen);
 	tcase_add_test(test, the_last_panel_stays);
 	tcase_add_test(test, levels_of_rules_are_saved_by_their_names);
+	tcase_add_test(test, a_level_holds_for_warnings_that_are_raised);
+	tcase_add_test(test, a_level_of_no_rule_is_a_fault);
 	tcase_add_test(test, what_cannot_be_saved_is_said_in_one_line);
 	tcase_add_test(test, q_and_small_screens_do_no_harm);
 	tcase_add_test(test, clicks_choose_pages_and_rows);

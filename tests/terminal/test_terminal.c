@@ -421,6 +421,7 @@ START_TEST(colours_are_those_that_the_terminal_has)
 	ck_assert_msg(vt_saw(vt, row->bytes), "%s, %s: no %s", row->type, row->said, row->bytes + 1);
 	/* never a palette of our own */
 	ck_assert(!vt_saw(vt, "\033]4;") && !vt_saw(vt, "\033]P"));
+	ck_assert(vt_wait_text(vt, strcmp(row->type, "TERM=linux") == 0 ? "! key" : "⚠ key", 1000));
 	ck_assert_int_eq(shared->charset, strcmp(row->type, "TERM=linux") == 0 ? CHARSET_BLOCK : CHARSET_BRAILLE);
 	vt_free(vt);
 	snprintf(variable, sizeof variable, "rm -r %s", folder);

@@ -195,6 +195,50 @@ START_TEST(commands_that_are_no_lists_of_words_are_refused)
 }
 END_TEST
 
+START_TEST(screen_has_theme_marks_and_panels)
+{
+	struct settings settings;
+	ck_assert_int_eq(
+		parse("screen: {theme: \"high-contrast\", marks: blocks, panels: [gpu, steps]}\n", &settings), STATUS_OK);
+	ck_assert_str_eq(settings.theme, "high-contrast");
+	ck_assert_int_eq(settings.marks, MARKS_BLOCKS);
+	ck_assert_uint_eq(settings.panels.count, 2);
+	ck_assert_int_eq(settings.panels.list[0], SETTING_PANEL_gpu);
+	ck_assert_int_eq(settings.panels.list[1], SETTING_PANEL_steps);
+	const char *panels = "write some of [steps, where, memory, epochs, warnings, gpu, processes, machine], each once";
+	ck_refused("screen:\n  panels: [gpu, gpu]\n",
+		"pmtop.yaml:2: \"panels\" in section \"screen\" names a panel that does not exist, or one twice", panels);
+	ck_refused("screen:\n  panels: gpu\n",
+		"pmtop.yaml:2: \"panels\" in section \"screen\" is not a list of words: \"gpu\"", panels);
+	ck_refused("screen:\n  marks: dots\n",
+		"pmtop.yaml:2: \"marks\" in section \"screen\" is of the wrong type: \"dots\"",
+		"write auto, braille, blocks or ascii");
+	ck_refused("screen:\n  theme: a_name_that_is_far_too_long_to_be_that_of_a_theme\n",
+		"pmtop.yaml:2: \"theme\" in section \"screen\" is out of range: \"a_name_that_is_far_too_long_to_be_that_\"",
+		"write a name");
+}
+END_TEST
+
+START_TEST(levels_are_severities_by_rule)
+{
+	struct settings settings;
+	ck_assert_int_eq(parse("levels:\n  gc_share: off\n  stall: info\n", &settings), STATUS_OK);
+	ck_assert_uint_eq(settings.levels.count, 2);
+	ck_assert_str_eq(settings.levels.list[1].rule, "stall");
+	ck_assert_int_eq(settings.levels.list[1].level, LEVEL_INFO);
+	ck_assert_int_eq(parse("levels:\n", &settings), STATUS_OK);
+	const char *remedy = "write off, info, warning or critical";
+	ck_refused("levels:\n  gc_share: loud\n", "pmtop.yaml:2: \"gc_share\" in section \"levels\" is no level: \"loud\"",
+		remedy);
+	ck_refused(
+		"levels:\n  gc_share: [off]\n", "pmtop.yaml:2: \"gc_share\" in section \"levels\" is no level: \"\"", remedy);
+	ck_refused(
+		"levels:\n  a: off\n  a: off\n", "pmtop.yaml:3: key \"a\" is twice in \"levels\"", "remove one of the two");
+	ck_refused("levels: off\n", "pmtop.yaml:1: section \"levels\" holds no \"key: value\" lines",
+		"write its keys below it, indented");
+}
+END_TEST
+
 START_TEST(levels_have_moved_into_rule_files)
 {
 	ck_refused("warnings:\n  data_ratio: 0.4\n", "pmtop.yaml:1: unknown section \"warnings\"",
@@ -236,9 +280,10 @@ START_TEST(unknown_words_are_refused_with_the_likeliest_and_the_list)
 	ck_refused("flags:\n  window_batch: 3\n", "pmtop.yaml:2: unknown key \"window_batch\" in section \"flags\"",
 		"did you mean \"window_batches\"? keys are: mad, ratio, after_batches, window_batches, warmup_batches");
 	ck_refused("flag:\n  mad: 3\n", "pmtop.yaml:1: unknown section \"flag\"",
-		"did you mean \"flags\"? sections are: screen, lines, flags, gpu, counters, stacks, energy, profiling, hooks");
+		"did you mean \"flags\"? sections are: screen, lines, flags, gpu, counters, stacks, energy, profiling, hooks, "
+		"levels");
 	ck_refused("mad: 3\n", "pmtop.yaml:1: unknown section \"mad\"",
-		"sections are: screen, lines, flags, gpu, counters, stacks, energy, profiling, hooks");
+		"sections are: screen, lines, flags, gpu, counters, stacks, energy, profiling, hooks, levels");
 }
 END_TEST
 
@@ -431,6 +476,8 @@ int main(void)
 	tcase_add_test(tests, quotes_and_a_byte_order_mark_do_no_harm);
 	tcase_add_test(tests, commands_are_lists_of_words);
 	tcase_add_test(tests, commands_that_are_no_lists_of_words_are_refused);
+	tcase_add_test(tests, screen_has_theme_marks_and_panels);
+	tcase_add_test(tests, levels_are_severities_by_rule);
 	tcase_add_test(tests, levels_have_moved_into_rule_files);
 	tcase_add_test(tests, limits_belong_to_the_range);
 	tcase_add_test(tests, unknown_words_are_refused_with_the_likeliest_and_the_list);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/settings/setting_rows.h"
 #include "src/settings/settings_save.h"
 #include "src/settings/settings_yaml.h"
 #include "tests/support/suite.h"
@@ -99,6 +100,37 @@ START_TEST(every_setting_of_the_example_can_be_set)
 }
 END_TEST
 
+/* Each setting in turn, in the example file, in a file without it, and in one of braces. */
+START_TEST(each_setting_changes_alone)
+{
+	static char example[16384];
+	const char *const texts[] = { example, "# nothing\n", "{screen: {mouse: false}, flags: {mad: 4}}\n" };
+	FILE *file = fopen("config/pmtop.yaml", "r");
+	example[fread(example, 1, sizeof example - 1, file)] = '\0';
+	fclose(file);
+	for (int i = 0; i < 3 * SETTING_ROWS; i++) {
+		const struct setting_row *row = &setting_rows[i / 3];
+		const char *text = texts[i % 3];
+		if (row->kind != SETTING_NUMBER && row->kind != SETTING_INTEGER && row->kind != SETTING_FLAG)
+			continue;
+		char value[32];
+		snprintf(value, sizeof value, "%.10g", row->max);
+		if (row->kind == SETTING_FLAG)
+			strcpy(value, "false");
+		struct settings wanted, found;
+		settings_default(&wanted);
+		settings_default(&found);
+		ck_assert_int_eq(settings_parse(&wanted, "pmtop.yaml", text, strlen(text), &reason), STATUS_OK);
+		ck_assert_int_eq(setting_take(row, value, &wanted), SETTING_TAKEN);
+		const char *const change[][3] = { { row->section, row->key, value } };
+		char *changed = edited(text, 1, change);
+		ck_assert_int_eq(settings_parse(&found, "pmtop.yaml", changed, strlen(changed), &reason), STATUS_OK);
+		ck_assert_msg(memcmp(&found, &wanted, sizeof found) == 0, "%s:\n%s", row->key, changed);
+		free(changed);
+	}
+}
+END_TEST
+
 START_TEST(what_cannot_be_changed_is_refused)
 {
 	static const struct {
@@ -184,6 +216,7 @@ int main(void)
 	TCase *test = tcase_create("settings_save");
 	tcase_add_loop_test(test, one_value_changes_and_the_rest_stays, 0, sizeof edits / sizeof *edits);
 	tcase_add_test(test, every_setting_of_the_example_can_be_set);
+	tcase_add_test(test, each_setting_changes_alone);
 	tcase_add_test(test, what_cannot_be_changed_is_refused);
 	tcase_add_test(test, names_are_quoted_where_yaml_needs_it);
 	tcase_add_test(test, a_file_is_made_with_its_folders_and_a_link_stays_one);

@@ -12,6 +12,8 @@
 void setup_init(struct setup *setup, struct settings *settings, const struct rule_book *rules, const char *path)
 {
 	*setup = (struct setup){ .settings = settings, .rules = rules, .path = path, .saved = *settings };
+	if (!path && settings_path(setup->own_path, sizeof setup->own_path) == STATUS_OK)
+		setup->path = setup->own_path;
 }
 
 static void open_setup(struct setup *setup, struct scene *scene)
@@ -36,7 +38,7 @@ static void open_setup(struct setup *setup, struct scene *scene)
 
 /* -- drawing -- */
 
-enum { PAGES_WIDTH = 14, LABEL_WIDTH = 26, VALUE_WIDTH = 16, HEIGHT_MIN = 8 };
+enum { PAGES_WIDTH = 14, HEIGHT_MIN = 8 };
 
 int setup_height(const struct setup *setup, int height)
 {
@@ -64,10 +66,11 @@ static void draw_pages(struct setup *setup, struct canvas *canvas, struct rect r
 static void draw_row(const struct setup *setup, int row, struct canvas *canvas, struct rect rect)
 {
 	char label[SETUP_TEXT_SIZE], value[SETUP_TEXT_SIZE], what[SETUP_TEXT_SIZE];
-	setup_pages[setup->page].describe(setup, row, label, value, what);
-	int value_x = rect.x + 1 + LABEL_WIDTH, what_x = value_x + VALUE_WIDTH;
-	canvas_text(canvas, rect.x + 1, rect.y, LABEL_WIDTH - 1, ROLE_NORMAL, label);
-	canvas_text(canvas, value_x, rect.y, VALUE_WIDTH - 1, ROLE_ACCENT, value);
+	const struct setup_page_kind *page = &setup_pages[setup->page];
+	page->describe(setup, row, label, value, what);
+	int value_x = rect.x + 1 + page->label_width, what_x = value_x + page->value_width;
+	canvas_text(canvas, rect.x + 1, rect.y, page->label_width - 1, ROLE_NORMAL, label);
+	canvas_text(canvas, value_x, rect.y, page->value_width - 1, ROLE_ACCENT, value);
 	canvas_text(canvas, what_x, rect.y, rect.x + rect.width - what_x, ROLE_DIM, what);
 }
 

@@ -20,6 +20,7 @@ struct setup {
 	const struct rule_book *rules; /* NULL: none */
 	const char *path;              /* of the user's file; NULL: none, nothing is saved */
 	/* private */
+	char own_path[4096];
 	struct settings saved; /* as they are in the file, or were at the start */
 	enum setup_page page;
 	bool is_in_rows; /* the cursor is in the rows, not in the list of pages */
@@ -32,6 +33,7 @@ struct setup {
 	struct rect pages, body;
 };
 
+/* `path`: the file that --config names; NULL: the user's own. */
 void setup_init(struct setup *setup, struct settings *settings, const struct rule_book *rules, const char *path);
 /* The rows that it takes of `height`; the view is drawn in the rest, so that a change is seen at once. */
 int setup_height(const struct setup *setup, int height);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/settings/setting_words.h"
+
 /* -- display -- */
 
 enum { ROW_REFRESH, ROW_THEME, ROW_COLOR, ROW_MARKS, DISPLAY_ROWS };
@@ -176,10 +178,8 @@ static void change_rule(struct setup *setup, int row, int by)
 }
 
 const struct setup_page_kind setup_pages[SETUP_PAGES] = {
-	[SETUP_DISPLAY] = { "Display", "Display", "Space next  - previous", display_count, describe_display, change_display,
-		NULL },
-	[SETUP_PANELS] = { "Panels", "Panels of the overview", "Space show/hide  +/- move", panel_count, describe_panel,
-		toggle_panel, move_panel },
-	[SETUP_WARNINGS] = { "Warnings", "Level of each warning", "Space next level  - previous", rule_count, describe_rule,
-		change_rule, NULL },
+	[SETUP_DISPLAY] = { "Display", "Display", 9, 15, display_count, describe_display, change_display, NULL },
+	[SETUP_PANELS] = { "Panels", "Panels of the overview: + - move", 19, 5, panel_count, describe_panel, toggle_panel,
+		move_panel },
+	[SETUP_WARNINGS] = { "Warnings", "Level of each warning", 25, 10, rule_count, describe_rule, change_rule, NULL },
 };

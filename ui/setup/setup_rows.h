@@ -4,10 +4,11 @@
 
 #include "ui/setup/setup.h"
 
-enum { SETUP_TEXT_SIZE = 128 };
+enum { SETUP_TEXT_SIZE = 160 };
 
 struct setup_page_kind {
-	const char *name, *title, *keys;
+	const char *name, *title;
+	int label_width, value_width; /* with a blank behind each */
 	int (*count)(const struct setup *setup);
 	/* The label, the value and a description of a row. */
 	void (*describe)(const struct setup *setup, int row, char label[SETUP_TEXT_SIZE], char value[SETUP_TEXT_SIZE],

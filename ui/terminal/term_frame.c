@@ -71,7 +71,8 @@ static void pen_cell(struct pen *pen, int x, int y, const struct cell *cell)
 	if (pen->x != x || pen->y != y)
 		pen->length += pen->frame->controls->move(pen->bytes + pen->length, x, y);
 	pen_style(pen, cell);
-	pen->length += utf8_encode(cell->code, pen->bytes + pen->length);
+	uint32_t (*like)(uint32_t) = pen->frame->controls->like;
+	pen->length += utf8_encode(like ? like(cell->code) : cell->code, pen->bytes + pen->length);
 	/* At the right edge some terminals wrap at once, others with the next character. */
 	bool is_sure = has_sure_width(cell->code) && x + 1 < pen->frame->shown.width;
 	pen->x = is_sure ? x + 1 : -1;

@@ -21,6 +21,7 @@ struct frame_controls {
 	/* shorter form after another style that has one; empty: the style is more than a foreground colour */
 	char colors[ROLE_COUNT][2][CONTROL_SIZE];
 	bool is_like_nothing[ROLE_COUNT][2]; /* a blank in this style looks the same as in the others of this table */
+	uint32_t (*like)(uint32_t code);     /* in place of characters that its font lacks; NULL: it has all */
 	bool paints_ground;                  /* the theme has a ground of its own: a cleared cell is not like a blank one */
 	size_t (*move)(char out[MOVE_SIZE], int x, int y); /* returns the length */
 	bool last_cell_scrolls;                            /* writing to the lower right cell would scroll */

@@ -11,6 +11,7 @@
 #include "src/base/clock.h"
 #include "src/base/files/program_files.h"
 #include "ui/core/theme.h"
+#include "ui/terminal/term_console.h"
 #include "ui/terminal/term_frame.h"
 #include "ui/terminal/term_restore.h"
 #include "ui/terminal/term_tty.h"
@@ -144,6 +145,8 @@ static void write_style(const struct terminal *terminal, char out[CONTROL_SIZE],
 	append_color(terminal, out, true, style.background);
 }
 
+static bool is_console(void) { return strcmp(termname(), "linux") == 0; }
+
 /* Whether terminfo has the extended capability, as a flag, a number or a text. */
 static bool has_extension(const char *name) { return tigetflag(name) > 0 || tigetnum(name) > 0 || capability(name); }
 
@@ -153,8 +156,7 @@ static bool says_direct(void)
 {
 	const char *said = getenv("COLORTERM");
 	bool is_said = said && (strcmp(said, "truecolor") == 0 || strcmp(said, "24bit") == 0);
-	return has_extension("Tc") ||
-		(is_said && strncmp(termname(), "screen", 6) != 0 && strcmp(termname(), "linux") != 0);
+	return has_extension("Tc") || (is_said && strncmp(termname(), "screen", 6) != 0 && !is_console());
 }
 
 static void choose_palette(struct terminal *terminal, enum color_choice choice)
@@ -186,7 +188,7 @@ static enum charset choose_charset(const struct terminal_options *options)
 	if (options->marks != MARKS_AUTO)
 		return charsets[options->marks];
 	/* console fonts have no braille */
-	return strcmp(termname(), "linux") == 0 ? CHARSET_BLOCK : CHARSET_BRAILLE;
+	return is_console() ? CHARSET_BLOCK : CHARSET_BRAILLE;
 }
 
 /* Whether a blank in this style differs from one of normal text. */
@@ -199,7 +201,8 @@ static void write_controls(struct terminal *terminal, const struct theme *theme)
 {
 	struct frame_controls *controls = &terminal->controls;
 	struct style normal = theme_style(theme, terminal->palette, ROLE_NORMAL, false);
-	*controls = (struct frame_controls){ .paints_ground = normal.background != COLOR_NONE };
+	*controls = (struct frame_controls){ .paints_ground = normal.background != COLOR_NONE,
+		.like = is_console() ? console_like : NULL };
 	append(controls->clear, CONTROL_SIZE, capability("sgr0"));
 	append(controls->clear, CONTROL_SIZE, capability("clear"));
 	for (int role = 0; role < ROLE_COUNT; role++) {

@@ -1,6 +1,7 @@
-/* Help: all keys and signs. */
+/* Help: all keys, the marks of the view that was open, and words. */
 #include "src/base/text.h"
 #include "ui/core/layout.h"
+#include "ui/widgets/legend.h"
 #include "ui/widgets/parts.h"
 
 /* An entry without a key is a heading. */
@@ -31,7 +32,7 @@ static const struct entry launch_entries[] = {
 
 static const struct entry entries[] = {
 	{ NULL, "Everywhere" },
-	{ "0 … 9  ?", "open a view; Tab and Shift-Tab: next and previous view; F1: help" },
+	{ "0 … 9  ?", "open a view; Tab and Shift-Tab: next and previous view; F1: help; there m: the marks of this view" },
 	{ "Space  p", "pause or resume the screen; the run continues" },
 	{ "[  ]", "previous or next run, if there are several (ranks)" },
 	{ "w", "write this view to a CSV file" },
@@ -48,7 +49,6 @@ static const struct entry entries[] = {
 	{ "← →  h l", "previous or next batch; PgUp PgDn: one page; Home: oldest retained, End: newest" },
 	{ "n  N", "next or previous flagged batch; at the newest batch both select the newest flag" },
 	{ "f", "flag or unflag the selected batch" },
-	{ "↑", "taller than the plot, with its time: the warm-up or a rare very slow step (in ASCII +)" },
 	{ "m", "batches of the next mode: training, validation, …" },
 	{ "Enter", "explain the batch: each phase against its median, and what the process did" },
 	{ "/", "search a batch (7/624 or 624) or a phase that made batches slow; n N: next, previous match; Esc ends" },
@@ -60,13 +60,10 @@ static const struct entry entries[] = {
 	{ "← →  -  +", "in [7] Code: ← → another process or the DataLoader's workers; - whole run, + last minute" },
 	{ "Enter  n", "in [8] Warnings: Enter: plot of the figure with its threshold, Esc back; n: its newest slow batch" },
 	{ "click", "a tab opens its view; a bar or point selects its batch; a row is selected" },
-	{ NULL, "Signs" },
-	{ "▲",
-		"flagged: slower than the rolling median by more than 5 MAD and by 50 % (flags: in pmtop.yaml), or by hand" },
-	{ "▂  ▆", "below batches: GPU throttled by its power limit (in ASCII p) or by heat (t)" },
-	{ "◆", "a mark that the program published; Enter on its batch shows its text" },
-	{ "⚠  ·", "a warning ([8] Warnings shows what to try), and a note" },
-	{ "–", "unknown, never zero; [8] Warnings lists what is missing, why, and how to get it" },
+};
+
+static const struct entry words[] = {
+	{ NULL, "Words" },
 	{ "step",
 		"from the start of a batch to that of the next; 1/31 in lists: batch 31 of epoch 1, by the program's count" },
 	{ "span",
@@ -86,7 +83,8 @@ enum {
 	ENTRIES = sizeof entries / sizeof entries[0],
 	REPLAY_ENTRIES = sizeof replay_entries / sizeof replay_entries[0],
 	LAUNCH_ENTRIES = sizeof launch_entries / sizeof launch_entries[0],
-	KEYS_WIDTH = 12
+	KEYS_WIDTH = 12,
+	WORDS = sizeof words / sizeof words[0]
 };
 
 /* The entries that precede the common ones. */
@@ -95,31 +93,76 @@ static int entries_before(const struct scene *scene)
 	return scene->replay ? REPLAY_ENTRIES : scene->has_log ? LAUNCH_ENTRIES : 0;
 }
 
-static int entry_count(const struct scene *scene) { return ENTRIES + entries_before(scene); }
-
-static const struct entry *entry_at(const struct scene *scene, int row)
+static const struct view *legend_view(const struct scene *scene)
 {
-	int before = entries_before(scene);
-	if (row >= before)
-		return &entries[row - before];
-	return scene->replay ? &replay_entries[row] : &launch_entries[row];
+	return scene->help_of ? scene->help_of : &overview_view;
+}
+
+static int legend_count(const struct scene *scene)
+{
+	int count = 0;
+	for (size_t at = 0; legend_next(legend_view(scene), &at);)
+		count++;
+	return count;
+}
+
+/* Keys, then the marks of the view, then words. */
+static int entry_count(const struct scene *scene)
+{
+	return ENTRIES + entries_before(scene) + 1 + legend_count(scene) + WORDS;
+}
+
+static void draw_marks(const struct legend_row *row, struct canvas *canvas, int x, int y)
+{
+	canvas_text(canvas, x, y, KEYS_WIDTH - 1, row->role, legend_marks(row, canvas->charset));
+}
+
+/* Returns the rows used. */
+static int draw_legend(const struct scene *scene, int index, struct canvas *canvas, struct rect rect)
+{
+	const struct legend_row *row = NULL;
+	size_t at = 0;
+	if (index == 0) {
+		canvas_printf(canvas, rect.x, rect.y, rect.width, ROLE_TITLE, "Marks in %s", legend_view(scene)->name);
+		return 1;
+	}
+	for (int i = 0; i < index; i++)
+		row = legend_next(legend_view(scene), &at);
+	if (!row)
+		return 1;
+	draw_marks(row, canvas, rect.x + 1, rect.y);
+	rect_take_left(&rect, KEYS_WIDTH);
+	return parts_wrap(canvas, rect, ROLE_NORMAL, row->what);
+}
+
+static int draw_entry(const struct entry *entry, struct canvas *canvas, struct rect rect)
+{
+	if (!entry->keys) {
+		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_TITLE, entry->what);
+		return 1;
+	}
+	canvas_text(canvas, rect.x + 1, rect.y, KEYS_WIDTH - 1, ROLE_KEY, entry->keys);
+	rect_take_left(&rect, KEYS_WIDTH);
+	return parts_wrap(canvas, rect, ROLE_NORMAL, entry->what);
+}
+
+static int draw_row(const struct scene *scene, int row, struct canvas *canvas, struct rect rect)
+{
+	int before = entries_before(scene), marks = legend_count(scene) + 1;
+	if (row < before)
+		return draw_entry(scene->replay ? &replay_entries[row] : &launch_entries[row], canvas, rect);
+	row -= before;
+	if (row < ENTRIES)
+		return draw_entry(&entries[row], canvas, rect);
+	row -= ENTRIES;
+	return row < marks ? draw_legend(scene, row, canvas, rect) : draw_entry(&words[row - marks], canvas, rect);
 }
 
 /* Draws as many entries as fit, from *next on; *next ends behind the last. */
 static void draw_column(const struct scene *scene, struct canvas *canvas, struct rect rect, int *next)
 {
 	while (*next < entry_count(scene) && rect.height > 0) {
-		const struct entry *entry = entry_at(scene, *next);
-		struct rect body = rect;
-		int rows = 1;
-		if (!entry->keys) {
-			canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_TITLE, entry->what);
-		} else {
-			rect_take_left(&body, KEYS_WIDTH);
-			canvas_text(canvas, rect.x + 1, rect.y, KEYS_WIDTH - 1, ROLE_KEY, entry->keys);
-			rows = parts_wrap(canvas, body, ROLE_NORMAL, entry->what);
-		}
-		rect_take_top(&rect, rows);
+		rect_take_top(&rect, draw_row(scene, *next, canvas, rect));
 		(*next)++;
 	}
 }
@@ -136,6 +179,10 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
+	if (event.key == 'm') {
+		scene->state->row = entries_before(scene) + ENTRIES;
+		return true;
+	}
 	return parts_list_key(scene->state, event, entry_count(scene) - rect.height / 2, rect);
 }
 
@@ -143,8 +190,8 @@ const struct view help_view = {
 	.name = "help",
 	.short_name = "",
 	.digit = '?',
-	.keys = "q quit  Esc back  ↑↓ scroll  1 … 9 views",
-	.keys_short = "q quit  Esc back  ↑↓ scroll",
+	.keys = "q quit  Esc back  ↑↓ scroll  m marks of the view  1 … 9 views",
+	.keys_short = "q quit  Esc back  ↑↓ scroll  m marks",
 	.draw = draw,
 	.key = key,
 };

@@ -59,6 +59,7 @@ struct hand_flag {
 };
 
 struct snapshot_digest;
+struct view;
 
 struct scene {
 	struct model *model; /* only model_flag changes it; views never apply sets */
@@ -82,8 +83,9 @@ struct scene {
 	struct view_state *state; /* of the view being drawn */
 	struct panes panes;
 	struct step_words step_words;
-	const char *go_to; /* view to open after this key, by name; NULL = none */
-	char message[160]; /* message in the last line until the next key */
+	const struct view *help_of; /* the view whose marks the help shows; NULL: the overview */
+	const char *go_to;          /* view to open after this key, by name; NULL = none */
+	char message[160];          /* message in the last line until the next key */
 };
 enum view_need { NEEDS_COUNTERS = 1, NEEDS_STACKS = 2 };
 
