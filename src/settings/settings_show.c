@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/settings/setting_rows.h"
+#include "src/settings/setting_words.h"
 #include "src/settings/settings_save.h"
 
 /* "[logger, -t, pmtop]"; "none" without words */
