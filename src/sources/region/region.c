@@ -186,17 +186,21 @@ static bool is_denied(const struct target_member *member)
 	return fd < 0 && (errno == EACCES || errno == EPERM);
 }
 
-static void search_member(struct region_reader *reader, size_t index)
+/* False: a region was found that says not yet whose it is, or that could not be opened. */
+static bool search_member(struct region_reader *reader, size_t index)
 {
+	bool is_settled = true;
 	const struct target *target = reader->target;
 	const struct target_member *member = &target->members[index];
 	struct region_location found[FOUND_MAX];
 	size_t count = region_calls_find(member->directory_fd, member->pid, found, FOUND_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (!is_known(reader, &found[i]))
-			open_run(reader, &found[i], region_calls_owner(&found[i], member->directory_fd, target->uid), member);
+			is_settled &= open_run(reader, &found[i], region_calls_owner(&found[i], member->directory_fd, target->uid),
+							  member) != NULL;
 	if (count == 0 && index == 0 && is_denied(member))
 		target_explain_denied(target, member, &reader->missing);
+	return is_settled;
 }
 
 /* Members keep their order, and new ones are at the end. After an exec a member counts as new. */
@@ -240,8 +244,7 @@ static void search(struct region_reader *reader, int64_t now_ns)
 		const struct target_member *member = &reader->target->members[i];
 		uint64_t virtual_bytes = member->has_stat ? member->stat.virtual_bytes : 0;
 		if (may_have_mapped(one, virtual_bytes, now_ns)) {
-			search_member(reader, i);
-			one->virtual_bytes = virtual_bytes;
+			one->virtual_bytes = search_member(reader, i) ? virtual_bytes : 0;
 			one->anyway_ns = now_ns + SEARCH_ANYWAY_NS;
 		}
 		one->next_ns = now_ns + one->interval_ns;
