@@ -225,7 +225,7 @@ START_TEST(clicks_choose_pages_and_rows)
 	stage_type(&stage, "S");
 	ck_assert(stage_find(&stage, "Panels", &x, &y));
 	stage_click(&stage, x, y);
-	ck_assert(stage_find(&stage, "with the trend", &x, &y));
+	ck_assert(stage_find(&stage, "with its trend", &x, &y));
 	stage_click(&stage, x, y);
 	ck_assert_uint_eq(stage.settings.panels.count, SETTING_PANEL_COUNT);
 	stage_click(&stage, x, y);

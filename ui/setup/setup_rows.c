@@ -26,16 +26,16 @@ static void describe_display(const struct setup *setup, int row, char label[SETU
 	char value[SETUP_TEXT_SIZE], char what[SETUP_TEXT_SIZE])
 {
 	static const char *const labels[] = { "Refresh", "Theme", "Colours", "Plots" },
-							 *const color_words[] = { "where the terminal has them, unless NO_COLOR is set",
-								 "also where NO_COLOR is set", "none: bold, dim and reverse" },
+							 *const color_words[] = { "as the terminal and NO_COLOR say", "also where NO_COLOR is set",
+								 "none: bold, dim and reverse" },
 							 *const marks_words[] = { "what the terminal can show", "the finest",
-								 "for fonts without braille", "for terminals without Unicode; all of the screen" };
+								 "for fonts without braille", "for terminals without Unicode" };
 	const struct settings *settings = setup->settings;
 	snprintf(label, SETUP_TEXT_SIZE, "%s", labels[row]);
 	switch (row) {
 	case ROW_REFRESH:
 		snprintf(value, SETUP_TEXT_SIZE, "%.3g s", settings->refresh_s);
-		snprintf(what, SETUP_TEXT_SIZE, "between samples and between screen updates");
+		snprintf(what, SETUP_TEXT_SIZE, "from one sample to the next");
 		break;
 	case ROW_THEME:
 		snprintf(value, SETUP_TEXT_SIZE, "%s", theme_of(setup)->name);
@@ -103,14 +103,14 @@ static void describe_panel(const struct setup *setup, int row, char label[SETUP_
 	static const struct {
 		const char *name, *what;
 	} panels[] = {
-		[SETTING_PANEL_steps] = { "Step time", "each step, its median, p95, and the flagged ones" },
+		[SETTING_PANEL_steps] = { "Step time", "each step, and those flagged" },
 		[SETTING_PANEL_where] = { "Where a step goes", "its phases, and what the workers do" },
-		[SETTING_PANEL_memory] = { "Memory", "of the process and its children, with the trend" },
+		[SETTING_PANEL_memory] = { "Memory", "of the run, with its trend" },
 		[SETTING_PANEL_epochs] = { "Epochs", "from 160 columns on" },
 		[SETTING_PANEL_processes] = { "Processes", "from 160 columns on" },
 		[SETTING_PANEL_warnings] = { "Warnings", "with what to try" },
 		[SETTING_PANEL_gpu] = { "GPU", "use, memory, power, temperature" },
-		[SETTING_PANEL_machine] = { "Machine", "a line: CPU, I/O wait, memory, the busiest disk" },
+		[SETTING_PANEL_machine] = { "Machine", "CPU, I/O wait, memory, disk" },
 	};
 	enum setting_panel panel = setup->order[row];
 	snprintf(label, SETUP_TEXT_SIZE, "%s", panels[panel].name);
