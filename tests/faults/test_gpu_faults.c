@@ -244,11 +244,13 @@ START_TEST(a_first_picture_does_not_wait_for_a_hanging_driver)
 }
 END_TEST
 
-/* Replaces *pid by that of its child, which a thread of it may have started. */
-static bool is_child_there(void *pid)
+/* Replaces *pid by that of its child that has loaded the driver. A thread of it may have started it, and others. */
+static bool has_reader(void *pid)
 {
-	char command[64], text[64] = "";
-	snprintf(command, sizeof command, "cat /proc/%d/task/*/children", (int)*(pid_t *)pid);
+	char command[160], text[64] = "";
+	snprintf(command, sizeof command,
+		"for child in $(cat /proc/%d/task/*/children); do grep -q libnvidia-ml /proc/$child/maps && echo $child; done",
+		(int)*(pid_t *)pid);
 	FILE *children = popen(command, "r");
 	bool is_there = children && fgets(text, sizeof text, children) && atoi(text) > 0;
 	if (children)
@@ -256,13 +258,6 @@ static bool is_child_there(void *pid)
 	if (is_there)
 		*(pid_t *)pid = (pid_t)atoi(text);
 	return is_there;
-}
-
-static bool has_loaded_the_driver(void *pid)
-{
-	char command[64];
-	snprintf(command, sizeof command, "grep -q libnvidia-ml /proc/%d/maps", (int)*(pid_t *)pid);
-	return system(command) == 0;
 }
 
 static bool has_ended(void *pid)
@@ -291,8 +286,7 @@ START_TEST(a_reader_that_hangs_ends_when_its_pmtop_was_killed)
 		_exit(99);
 	}
 	pid_t reader = pid;
-	ck_assert(wait_until(is_child_there, &reader, 10));
-	ck_assert_msg(wait_until(has_loaded_the_driver, &reader, 10), "the reader has not loaded the driver");
+	ck_assert_msg(wait_until(has_reader, &reader, 20), "no child has loaded the driver");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	ck_assert_msg(wait_until(has_ended, &reader, 5), "the reader is still running");
