@@ -146,8 +146,8 @@ static void compare(struct fleet_view *view)
 	view->median_step_s = median_of(view, offsetof(struct fleet_row, step_s));
 	for (size_t i = 0; i < view->count; i++) {
 		double ratio = view->rows[i].step_s / view->median_step_s;
-		known += isfinite(ratio);
-		with_own += isfinite(view->rows[i].own_s);
+		known += isfinite(ratio) != 0;
+		with_own += isfinite(view->rows[i].own_s) != 0;
 		alike += ratio < synchronous_ratio && ratio > 1 / synchronous_ratio;
 	}
 	view->is_synchronous = known > 1 && with_own == known && (double)alike >= synchronous_share * (double)known;

@@ -148,7 +148,7 @@ static void read_samples(void)
 	struct py_loops *loops = NULL;
 	struct reason why;
 	bool was_edited = is_edited;
-	if (py_sampler_open(python, directory, &sampler, &why) != STATUS_OK)
+	if (py_sampler_open(python, directory, NULL, &sampler, &why) != STATUS_OK)
 		return;
 	must(py_counter_open(py_sampler_process(sampler), &counter, &why) == STATUS_OK || was_edited);
 	must(py_loops_open(py_sampler_process(sampler), &loops, &why) == STATUS_OK || was_edited);
@@ -167,7 +167,7 @@ static void read_stacks(void)
 	struct py_stacks stacks = { 0 };
 	struct py_process *process;
 	struct reason why;
-	if (py_open(python, directory, &process, &why) != STATUS_OK)
+	if (py_open(python, directory, NULL, &process, &why) != STATUS_OK)
 		return;
 	is_edited = true;
 	if (py_reading(process, &stacks, &why) == STATUS_OK)
