@@ -22,7 +22,8 @@
 
 /* The search for regions reads a member's maps, which may be long: the interval grows while none is found, and a member
  * whose virtual memory has kept its size maps no new region. A region has more than SEARCH_CHANGE_BYTES. A member may
- * also unmap as much as it maps: after SEARCH_ANYWAY_NS it is searched again in any case. */
+ * also unmap as much as it maps: after SEARCH_ANYWAY_NS it is searched again in any case. A region is none before its
+ * writer has filled it: until SEARCH_FILLED_NS after a change the search goes on. */
 enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STAT_SIZE = 2048 };
 /* The limit in pmtop.h, and the factor by which a larger ring is proposed. */
 enum { RING_SLOTS_MAX = 65536, RING_MORE = 4 };
@@ -30,6 +31,7 @@ enum { RING_SLOTS_MAX = 65536, RING_MORE = 4 };
 #define SEARCH_TARGET_MAX_NS (2 * NS_PER_S)
 #define SEARCH_MEMBER_MAX_NS (16 * NS_PER_S)
 #define SEARCH_ANYWAY_NS (16 * NS_PER_S)
+#define SEARCH_FILLED_NS (5 * NS_PER_S)
 #define SEARCH_CHANGE_BYTES (UINT64_C(32) << 10)
 #define LIVE_CHECK_NS (1 * NS_PER_S)
 #define RANKS_SEARCH_NS (2 * NS_PER_S)
@@ -54,7 +56,7 @@ struct search {
 	uint64_t start_ticks;
 	unsigned generation;
 	int64_t next_ns, interval_ns;
-	int64_t anyway_ns;
+	int64_t anyway_ns, changed_ns;
 	uint64_t virtual_bytes; /* at the last search; 0 = unknown */
 };
 
@@ -221,16 +223,18 @@ static void follow_members(struct region_reader *reader)
 		if (i < retained && reader->searches[i].generation == member->generation)
 			continue;
 		reader->searches[i] = (struct search){ member->pid, member->start_ticks, member->generation, INT64_MIN,
-			SEARCH_FIRST_NS, INT64_MIN, 0 };
+			SEARCH_FIRST_NS, INT64_MIN, 0, 0 };
 	}
 	reader->search_count = target->member_count;
 }
 
-static bool may_have_mapped(const struct search *search, uint64_t virtual_bytes, int64_t now_ns)
+static bool may_have_mapped(struct search *search, uint64_t virtual_bytes, int64_t now_ns)
 {
 	uint64_t before = search->virtual_bytes;
 	uint64_t change = virtual_bytes > before ? virtual_bytes - before : before - virtual_bytes;
-	return !before || !virtual_bytes || change >= SEARCH_CHANGE_BYTES || now_ns >= search->anyway_ns;
+	if (!before || !virtual_bytes || change >= SEARCH_CHANGE_BYTES)
+		search->changed_ns = now_ns;
+	return now_ns - search->changed_ns < SEARCH_FILLED_NS || now_ns >= search->anyway_ns;
 }
 
 static void search(struct region_reader *reader, int64_t now_ns)
