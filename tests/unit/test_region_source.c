@@ -577,42 +577,6 @@ START_TEST(a_region_is_searched_for_until_found_and_again_after_its_end)
 }
 END_TEST
 
-/* Maps a region's file and fills it later: its virtual memory keeps its size. */
-static void fill_later_body(void *unused, int in, int out)
-{
-	(void)unused;
-	struct pmtop *pm = pmtop_open("filled", NULL);
-	char saved[8], *name = left_region(getpid());
-	int file = name ? open(name, O_RDWR) : -1;
-	free(name);
-	if (file < 0 || pread(file, saved, sizeof saved, 0) != sizeof saved || pwrite(file, "\0\0\0\0\0\0\0", 8, 0) != 8)
-		_exit(9);
-	child_ready(out);
-	child_wait(in);
-	if (pwrite(file, saved, sizeof saved, 0) != sizeof saved)
-		_exit(9);
-	child_ready(out);
-	child_wait(in);
-	pmtop_close(pm);
-}
-
-START_TEST(a_region_that_is_filled_after_the_first_search_is_found)
-{
-	account = (struct run_account){ 0 };
-	struct child child = child_start(fill_later_body, NULL);
-	child_await(&child);
-	open_source(child.pid);
-	read_source();
-	ck_assert_uint_eq(account.opened, 0);
-	go_on(&child);
-	later_ns += 1 * NS_PER_S;
-	read_source();
-	ck_assert_uint_eq(account.opened, 1);
-	kill_and_close(&child);
-	remove_left_region(child.pid);
-}
-END_TEST
-
 START_TEST(a_process_whose_virtual_memory_keeps_its_size_is_searched_rarely)
 {
 	for (int i = 0; i < 2; i++) {
@@ -622,7 +586,6 @@ START_TEST(a_process_whose_virtual_memory_keeps_its_size_is_searched_rarely)
 		child_await(&child);
 		open_source(child.pid);
 		read_source();
-		/* A region could still be filled until then. */
 		later_ns += 6 * NS_PER_S;
 		read_source();
 		go_on(&child);
@@ -896,7 +859,6 @@ int main(int argc, char **argv)
 	tcase_add_test(all, events_keep_their_mode_where_its_change_is_gone);
 	tcase_add_test(all, without_a_region_the_remedy_is_that_of_the_framework);
 	tcase_add_test(all, a_region_is_searched_for_until_found_and_again_after_its_end);
-	tcase_add_test(all, a_region_that_is_filled_after_the_first_search_is_found);
 	tcase_add_test(all, a_process_whose_virtual_memory_keeps_its_size_is_searched_rarely);
 	tcase_add_test(all, a_killed_run_is_emitted_to_its_last_event);
 	tcase_add_test(all, exec_closes_the_run_and_the_next_one_is_found);
