@@ -75,7 +75,7 @@ START_TEST(a_format_or_batch_prints_on_a_terminal_too)
 {
 	static const char *const options[] = { "--format=text", "-b" };
 	for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-		struct vt *vt = start(100, 60, TRACE, options[i]);
+		struct vt *vt = start(100, 200, TRACE, options[i]);
 		ASSERT_SHOWS(vt, "WHAT TO DO");
 		ck_assert_int_eq(end(vt), 0);
 	}
