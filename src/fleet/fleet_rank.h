@@ -1,5 +1,5 @@
 /* fleet_rank.h: what the fleet retains of one rank: a few kilobytes, where a model takes megabytes. It is filled from
- * the records of a stream; the usual views of a rank read the stream itself.
+ * the records of a stream; the views of a rank read the stream itself.
  *
  * A step is what src/README.md defines: begin to begin. Own time: the step without spans in which ranks wait for each
  * other (ranks_is_wait). Times are of this machine's clock; NAN = unknown. */

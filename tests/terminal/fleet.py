@@ -141,7 +141,7 @@ def stopped(fleet):
 
 
 def opened():
-    """On the screen: Enter opens the usual views of a rank, Esc comes back."""
+    """On the screen: Enter opens the views of a rank, Esc comes back."""
     pid, fd = pty.fork()
     if pid == 0:
         os.environ['TERM'] = 'xterm-256color'

@@ -90,7 +90,7 @@ END_TEST
 START_TEST(container_that_is_not_there_names_the_command)
 {
 	ck_assert_int_eq(find("docker:train"), STATUS_NOT_FOUND);
-	ck_assert_str_eq(reason.text, "Docker has no train here");
+	ck_assert_str_eq(reason.text, "Docker has no container train here");
 	ck_assert_str_eq(reason.remedy, "pmtop -p $(docker inspect -f '{{.State.Pid}}' train)");
 	fake_proc_put(&proc, "var/lib/docker/containers/" ID "/config.v2.json", "{\"Name\":\"/train\"}");
 	ck_assert_int_eq(find("docker:train"), STATUS_NOT_FOUND);

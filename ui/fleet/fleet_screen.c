@@ -21,7 +21,7 @@ static const char help_text[] =
 	"\302\267 usual   - above 1.1 times   + above 1.5 times   # above twice   blank: no step finished\n"
 	"\303\227M: the step, or where ranks wait for each other the own time of the rank, divided by the median of all.\n"
 	"LATE: how much later the rank begins a step than the first rank.\n"
-	"Enter opens the usual views of the rank; there Esc or q comes back.\n"
+	"Enter opens the views of the rank; there Esc or q comes back.\n"
 	"Tab: ranks or hosts   < > sort   n next rank that needs attention   q quit\n"
 	"pmtop-fleet(1) has more.";
 

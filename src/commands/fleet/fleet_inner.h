@@ -1,4 +1,4 @@
-/* fleet_inner.h: the usual views of one rank: a child process of pmtop, which replays the copy of a host's stream. */
+/* fleet_inner.h: the views of one rank: a child process of pmtop, which replays the copy of a host's stream. */
 #ifndef PMTOP_COMMANDS_FLEET_FLEET_INNER_H
 #define PMTOP_COMMANDS_FLEET_FLEET_INNER_H
 

@@ -167,8 +167,8 @@ static enum status refuse(const struct container_search *search, struct reason *
 	if (search->key_count)
 		return reason_set(why_not, status, remedy, "%.63s has no process that pmtop can see", name);
 	return reason_set(why_not, status, remedy,
-		search->is_denied ? "the files of %s are not readable: no %.63s found" : "%s has no %.63s here",
-		kinds[search->kind].what, name);
+		search->is_denied ? "the files of %s are not readable: no %s %.63s found" : "%s has no %s %.63s here",
+		kinds[search->kind].what, search->kind == CONTAINER_POD ? "pod" : "container", name);
 }
 
 enum status container_find(
