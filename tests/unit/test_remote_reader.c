@@ -237,6 +237,27 @@ START_TEST(memory_that_is_gone_has_no_copy)
 }
 END_TEST
 
+/* As where a damaged object leads: also the very last addresses there are. */
+START_TEST(no_address_is_too_far_for_copies)
+{
+	static const uint64_t addresses[] = { UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 255, UINT64_MAX - 256,
+		UINT64_MAX / 2 - 7, UINT64_MAX / 2, UINT64_MAX / 2 + 1 };
+	struct remote_copies *copies = remote_copies_new();
+	unsigned char some[512];
+	ck_assert_ptr_nonnull(copies);
+	for (unsigned i = 0; i < 2; i++) {
+		remote_copies_begin(copies, getpid());
+		remote_copies_expect(getpid(), addresses, sizeof addresses / sizeof *addresses);
+		for (size_t at = 0; at < sizeof addresses / sizeof *addresses; at++)
+			for (size_t size = 1; size <= sizeof some; size *= 2)
+				ck_assert(!remote_read(getpid(), addresses[at], some, size));
+		ck_assert(remote_read(getpid(), (uintptr_t)ours, some, sizeof *ours));
+		remote_copies_end();
+	}
+	remote_copies_free(copies);
+}
+END_TEST
+
 START_TEST(a_killed_reader_is_started_again)
 {
 	uint64_t word;
@@ -334,6 +355,7 @@ int main(void)
 	tcase_add_test(tests, a_walk_that_is_repeated_needs_one_request);
 	tcase_add_test(tests, words_that_are_expected_are_read_together);
 	tcase_add_test(tests, memory_that_is_gone_has_no_copy);
+	tcase_add_test(tests, no_address_is_too_far_for_copies);
 	tcase_add_test(tests, a_killed_reader_is_started_again);
 	tcase_add_test(tests, a_reader_that_does_not_answer_is_abandoned);
 	tcase_add_test(tests, a_reader_ends_with_its_thread);

@@ -150,6 +150,9 @@ void remote_copies_begin(struct remote_copies *copies, pid_t pid)
 
 void remote_copies_end(void) { copies_used = NULL; }
 
+/* No process has memory there: an address that was read from a damaged object. Sums with sizes below it do not overflow. */
+#define ADDRESS_MAX (UINT64_MAX >> 1)
+
 static uint64_t block_of(uint64_t address) { return address & ~(uint64_t)(BLOCK - 1); }
 
 /* False: they have no room. */
@@ -157,7 +160,7 @@ static bool add_pieces(struct remote_copies *copies, const struct remote_piece *
 {
 	size_t blocks = copies->count;
 	for (size_t i = 0; i < count; i++) {
-		if (pieces[i].size > BLOCKS_MAX * BLOCK || pieces[i].address + pieces[i].size < pieces[i].address)
+		if (pieces[i].size > BLOCKS_MAX * BLOCK || pieces[i].address > ADDRESS_MAX)
 			return false;
 		blocks += pieces[i].size / BLOCK + 2;
 		if (blocks > BLOCKS_MAX)
