@@ -98,6 +98,8 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 # Each fuzzer ends after so many seconds or executions, whichever comes first.
 FUZZ_SECONDS ?= 60
 FUZZ_RUNS ?= -1
+# 0: another one each time.
+FUZZ_SEED ?= 0
 MAN_PAGES := $(wildcard man/*.[1-9])
 
 .PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench ranks-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures deb healthy fleet-bench $(BUILD)/pmtop.pc
@@ -314,7 +316,7 @@ $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TEST_LIBS)
 
 fuzz-here: $(FUZZERS)
-	@tests/fuzz/run "$(FUZZ_SECONDS)" "$(FUZZ_RUNS)" $(FUZZERS)
+	@FUZZ_SEED="$(FUZZ_SEED)" tests/fuzz/run "$(FUZZ_SECONDS)" "$(FUZZ_RUNS)" $(FUZZERS)
 
 lint:
 	@tests/layers.sh
