@@ -82,7 +82,7 @@ static size_t distance(const char *a, const char *b)
 const char *config_closest(const char *word, config_names *next, const void *argument)
 {
 	const char *name, *closest = NULL;
-	size_t min = strlen(word) / 3 + 2; /* a name this far away is no typing error */
+	size_t length = strlen(word), min = length < 4 ? 2 : length / 3 + 2; /* a name this far away is no typing error */
 	for (size_t at = 0; (name = next(argument, &at));) {
 		size_t far = distance(word, name);
 		if (far < min) {

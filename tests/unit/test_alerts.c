@@ -281,7 +281,7 @@ START_TEST(operations_are_a_bottleneck_over_half_and_a_remark_over_a_fifth)
 	ck_only("bottleneck");
 	ck_assert_str_eq(raised("bottleneck")->message, "optimizer takes 86 % of each step (2.361 s of 2.758 s)");
 	ck_assert_int_eq(raised("bottleneck")->severity, SEVERITY_WARNING);
-	ck_assert_str_eq(raised("bottleneck")->advice[0], "use a fused optimizer, such as AdamW(fused=True)");
+	ck_assert_str_eq(raised("bottleneck")->advice[0], "use a fused optimizer: in PyTorch, AdamW(fused=True)");
 	ck_assert_str_eq(raised("bottleneck")->guide, "000_92dc6d78458fd3fe, \"Compare Operation Times\"");
 	share(OPTIMIZER, 0.22);
 	update_after(1);
