@@ -10,7 +10,6 @@ into training, and does not wait for a device: Keras may call it in another thre
 """
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 import math
@@ -20,43 +19,21 @@ import re
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any, Optional, TypeVar
+from collections.abc import Mapping
+from typing import Any, Optional
 
 import pmtop
 
 from . import _keras_hooks as hooks
 from . import _keras_profile as on_profile
 from . import _keras_torch as on_torch
+from ._callbacks import class_for, guarded
 from ._profiling.settings import OUTPUT_DIR
-
-H = TypeVar("H", bound=Callable[..., None])
 
 PACKAGES = ("keras", "tf_keras")
 PRECISIONS = {"mixed_bfloat16": "bf16-mixed", "mixed_float16": "16-mixed"}
 LATE_MAX = 4096
 """Losses that can wait until the training thread publishes them."""
-
-
-def _guarded(hook: H) -> H:
-    """An error in a hook ends publishing, with one line on standard error, and never training."""
-    @functools.wraps(hook)
-    def guarded(self: PmtopCallback, *arguments: Any, **more: Any) -> None:
-        if self._is_silent:
-            return
-        try:
-            hook(self, *arguments, **more)
-        except Exception as error:
-            self._is_silent = True
-            self._give_back()
-            why = f"{hook.__name__} failed ({type(error).__name__}: {error})"
-            print(f"pmtop: {why}; training continues without pmtop; please report this", file=sys.stderr)
-    return guarded  # type: ignore[return-value]
-
-
-@functools.lru_cache(maxsize=None)
-def _class_for(cls: type, bases: tuple[type, ...]) -> type:
-    return type(cls.__name__, (cls, *bases), {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "_origin": cls})
 
 
 def _packages() -> tuple[Any, ...]:
@@ -129,7 +106,7 @@ class PmtopCallback:
         for package in packages:
             _install(package)
         bases = tuple(package.callbacks.Callback for package in packages if not issubclass(cls, package.callbacks.Callback))
-        self: PmtopCallback = object.__new__(_class_for(cls, bases) if bases else cls)
+        self: PmtopCallback = object.__new__(class_for(cls, bases) if bases else cls)
         self.name = self.params = self._model = None
         self._is_silent = False
         self.profile_batch, self.output_dir, self.profile_on_request = 0, OUTPUT_DIR, None
@@ -266,12 +243,12 @@ class PmtopCallback:
         self._is_silent = False
         self._train_begins()
 
-    @_guarded
+    @guarded
     def _train_begins(self) -> None:
         self._fit_params = self.params
         self._begin("train")
 
-    @_guarded
+    @guarded
     def on_train_end(self, logs: Any = None) -> None:
         self._end_epoch()
         self._modes[1:] = []
@@ -279,7 +256,7 @@ class PmtopCallback:
 
     # -- epochs
 
-    @_guarded
+    @guarded
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         self._end_epoch()
         self._drain()
@@ -310,7 +287,7 @@ class PmtopCallback:
             self._is_epoch_open = False
             pmtop.epoch_end()
 
-    @_guarded
+    @guarded
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         self._drain()
         self._publish_gauges(logs or {})
@@ -319,7 +296,7 @@ class PmtopCallback:
 
     # -- batches
 
-    @_guarded
+    @guarded
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         self._drain()
         if not self._is_planned:
@@ -328,11 +305,11 @@ class PmtopCallback:
             self._trace.batch_begins()
         self._begin_batch(batch)
 
-    @_guarded
+    @guarded
     def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
         self._begin_batch(batch)
 
-    @_guarded
+    @guarded
     def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
         self._begin_batch(batch)
 
@@ -342,7 +319,7 @@ class PmtopCallback:
         if self._torch:
             self._torch.batch_begins()
 
-    @_guarded
+    @guarded
     def _step_ended(self, batch: int) -> None:
         """The step of the open batch has returned; `batch` is the number of its last step. Keras' losses come later."""
         if self._begun is None or threading.get_ident() != self._owner:
@@ -363,18 +340,18 @@ class PmtopCallback:
         if self._torch:
             self._torch.batch_ended()
 
-    @_guarded
+    @guarded
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         self._late.append((int(batch), logs or {}))
         if threading.get_ident() == self._owner:
             self._step_ended(batch)
             self._drain()
 
-    @_guarded
+    @guarded
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
         self._step_ended(batch)
 
-    @_guarded
+    @guarded
     def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
         self._step_ended(batch)
 
@@ -402,7 +379,7 @@ class PmtopCallback:
 
     # -- other modes
 
-    @_guarded
+    @guarded
     def on_test_begin(self, logs: Any = None) -> None:
         # Keras validates after the last batch: between the epochs, as in a hand-written loop. A callback's own evaluate() has other parameters.
         is_own = self.params is not self._fit_params
@@ -418,19 +395,19 @@ class PmtopCallback:
         if is_own and self._modes and not _is_in_fit():
             self._reset()
 
-    @_guarded
+    @guarded
     def on_test_end(self, logs: Any = None) -> None:
         is_inside = "train" in self._modes
         self._end()
         if not is_inside:
             self._publish_gauges(logs or {}, "test_")
 
-    @_guarded
+    @guarded
     def on_predict_begin(self, logs: Any = None) -> None:
         self._forget_fit(self.params is not self._fit_params)
         self._begin("predict")
 
-    @_guarded
+    @guarded
     def on_predict_end(self, logs: Any = None) -> None:
         self._end()
 

@@ -21,7 +21,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 from torch import Tensor
 from torch.utils.data import DataLoader
@@ -29,14 +29,13 @@ from torch.utils.data import DataLoader
 import pmtop
 
 from . import torch
+from ._callbacks import class_for, guarded
 from ._torch.actions import Actions
 from ._torch.patch import FORWARD
 from ._torch.data import LoaderFacts
 from ._torch.data import _size as size_of
 from ._torch.precision import with_tf32
 from .torch import _here as here
-
-H = TypeVar("H", bound=Callable[..., None])
 
 PACKAGES = {"lightning": "lightning.pytorch", "pytorch_lightning": "pytorch_lightning"}
 """The supported packages, and the modules of their Callback."""
@@ -48,27 +47,6 @@ ACTIONS = {"train_dataloader_next": "data", "val_next": "data", "test_next": "da
 
 HOOKS = "hooks"
 LOGGER_METHODS = ("log_metrics", "log_hyperparams", "save", "finalize", "after_save_checkpoint")
-
-
-def _guarded(hook: H) -> H:
-    """An error in a hook ends publishing, with one line on standard error, and never training."""
-    @functools.wraps(hook)
-    def guarded(self: _Callback, *arguments: Any, **more: Any) -> None:
-        if self._is_silent:
-            return
-        try:
-            hook(self, *arguments, **more)
-        except Exception as error:
-            self._is_silent = True
-            self._unlisten()
-            why = f"{hook.__name__} failed ({type(error).__name__}: {error})"
-            print(f"pmtop: {why}; training continues without pmtop; please report this", file=sys.stderr)
-    return guarded  # type: ignore[return-value]
-
-
-@functools.lru_cache(maxsize=None)
-def _class_for(cls: type, bases: tuple[type, ...]) -> type:
-    return type(cls.__name__, (cls, *bases), {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "_origin": cls})
 
 
 def _callback_classes() -> tuple[type, ...]:
@@ -99,7 +77,7 @@ class _Callback:
 
     def __new__(cls, *arguments: Any, **more: Any) -> _Callback:
         bases = tuple(base for base in _callback_classes() if not issubclass(cls, base))
-        self: _Callback = object.__new__(_class_for(cls, bases) if bases else cls)
+        self: _Callback = object.__new__(class_for(cls, bases) if bases else cls)
         self.name = None
         self.profile = None
         self._reset()
@@ -127,11 +105,11 @@ class _Callback:
     # -- beginning and end
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
-        self._unlisten()
+        self._give_back()
         self._reset()
         self._begin(trainer, pl_module)
 
-    @_guarded
+    @guarded
     def _begin(self, trainer: Any, pl_module: Any) -> None:
         name = self.name or os.environ.get("PMTOP_RUN") or type(pl_module).__name__
         self._is_silent = not pmtop.init(name)
@@ -152,7 +130,7 @@ class _Callback:
         self._listener = _Listener(trainer, pl_module, self._parts.device, "training_step" if is_manual else None, self._actions)
         pmtop.meta("between", "lightning" if self._listener.is_on else "data")
 
-    def _unlisten(self) -> None:
+    def _give_back(self) -> None:
         if self._listener:
             self._listener.remove()
         if self._parts:
@@ -162,22 +140,22 @@ class _Callback:
             pmtop._pmtop.by_hand(self._by_hand)
         self._listener = self._parts = self._by_hand = None
 
-    @_guarded
+    @guarded
     def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
         self._end_epoch()
-        self._unlisten()
+        self._give_back()
 
-    @_guarded
+    @guarded
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
         if self._parts:
             self._parts.repair()
         text = str(exception).partition("\n")[0]
         pmtop.mark(f"{type(exception).__name__}: {text}" if text else type(exception).__name__)
-        self._unlisten()
+        self._give_back()
 
     # -- epochs
 
-    @_guarded
+    @guarded
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self._steps = trainer.global_step
         if self._parts:
@@ -213,23 +191,23 @@ class _Callback:
             if self._parts and self._parts.profile:
                 self._parts.profile.epoch_ends()
 
-    @_guarded
+    @guarded
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         self._begin_epoch(trainer)
 
-    @_guarded
+    @guarded
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         self._end_epoch()
 
     # -- batches
 
-    @_guarded
+    @guarded
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         # After a restart in the middle of an epoch there is no on_train_epoch_start.
         self._begin_epoch(trainer)
         self._begin_batch(batch_idx)
 
-    @_guarded
+    @guarded
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         steps, self._steps = self._steps, trainer.global_step
         if steps == self._steps:
@@ -257,36 +235,36 @@ class _Callback:
 
     # -- other modes
 
-    @_guarded
+    @guarded
     def on_sanity_check_start(self, trainer: Any, pl_module: Any) -> None:
         pmtop.mode("sanity")
 
-    @_guarded
+    @guarded
     def on_sanity_check_end(self, trainer: Any, pl_module: Any) -> None:
         pmtop.mode("train")
 
-    @_guarded
+    @guarded
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
         pmtop.mode("sanity" if trainer.sanity_checking else "validation")
 
-    @_guarded
+    @guarded
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         if trainer.state.fn == "fit" and not trainer.sanity_checking:
             pmtop.mode("train")
 
-    @_guarded
+    @guarded
     def on_test_start(self, trainer: Any, pl_module: Any) -> None:
         pmtop.mode("test")
 
-    @_guarded
+    @guarded
     def on_predict_start(self, trainer: Any, pl_module: Any) -> None:
         pmtop.mode("predict")
 
-    @_guarded
+    @guarded
     def on_validation_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         self._begin_batch(batch_idx)
 
-    @_guarded
+    @guarded
     def on_validation_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int,
                                 dataloader_idx: int = 0) -> None:
         self._end_batch(batch, False)
@@ -319,7 +297,7 @@ def _made_class() -> Any:
         # Its constructor says what to install.
         return _made
     if bases:
-        _made = _class_for(_made, bases)
+        _made = class_for(_made, bases)
         setattr(_made, "_origin", None)
     return _made
 
