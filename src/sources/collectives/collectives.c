@@ -7,17 +7,13 @@
  *   read (collector's thread)  ── processes ──▶          ┌ its thread ┐  flight_recorder_read
  *                              ◀── COLLECTIVE… records ── └            ┘  (tables and records are under `lock`) */
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
-#include "src/base/files/hang_watch.h"
 #include "src/sources/choices.h"
 #include "src/sources/collectives/collectives_tables.h"
 #include "src/sources/collectives/flight_locate.h"
@@ -25,6 +21,7 @@
 #include "src/sources/inferred/job/stacks_ranks.h"
 #include "src/sources/inferred/stacks_stuck.h"
 #include "src/sources/python/remote.h"
+#include "src/sources/own_thread.h"
 #include "src/sources/source.h"
 #include "src/sources/target/target.h"
 
@@ -34,7 +31,6 @@ enum { COLLECTIVES_READER = 3, PENDING_MAX = 8192 };
 #define TRY_FIRST_NS (500 * NS_PER_MS)
 #define TRY_RANK_MAX_NS (4 * NS_PER_S)
 #define TRY_MAX_NS (30 * NS_PER_S)
-#define END_WAIT_NS (2 * NS_PER_S)
 
 /* The thread's state of a process. */
 struct watched {
@@ -49,12 +45,8 @@ struct watched {
 
 struct collectives_state {
 	struct target *target;
-	struct hang_thread thread;
-	bool has_thread;
-	int wake_fd;
-	_Atomic bool is_stopping;
-	pthread_mutex_t lock;
-	/* protected by the lock */
+	struct own_thread thread;
+	/* protected by its lock */
 	struct stacks_present present;
 	struct collectives_tables tables;
 	struct sample_set pending;
@@ -137,9 +129,9 @@ static void note_missing(struct collectives_state *state, const struct watched *
 {
 	if (!is_rank(watched))
 		return;
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->thread.lock);
 	state->missing = *why;
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->thread.lock);
 }
 
 static void locate(struct collectives_state *state, struct watched *watched, int64_t now_ns)
@@ -154,7 +146,7 @@ static void locate(struct collectives_state *state, struct watched *watched, int
 	}
 	if (status != STATUS_OK)
 		return;
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->thread.lock);
 	for (size_t i = 0; i < places.count; i++) {
 		watched->recorders[i] =
 			(struct flight_recorder){ .pid = watched->process.pid, .pointer = places.list[i].pointer };
@@ -165,7 +157,7 @@ static void locate(struct collectives_state *state, struct watched *watched, int
 	watched->recorder_count = places.count;
 	watched->after_ns = TRY_FIRST_NS;
 	watched->next_ns = now_ns;
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->thread.lock);
 }
 
 /* -- reading it -- */
@@ -238,9 +230,9 @@ static bool read_recorders(struct collectives_state *state, struct watched *watc
 		if (is_copy(state, watched, i) || state->reading.status_count == 0)
 			continue;
 		process_state = process_state ? process_state : state_of(watched);
-		pthread_mutex_lock(&state->lock);
+		pthread_mutex_lock(&state->thread.lock);
 		take_reading(state, watched, i, process_state);
-		pthread_mutex_unlock(&state->lock);
+		pthread_mutex_unlock(&state->thread.lock);
 		has_any = true;
 	}
 	return has_any;
@@ -278,7 +270,7 @@ static void serve(struct collectives_state *state, struct watched *watched)
 static int64_t serve_all(struct collectives_state *state)
 {
 	int64_t now_ns = clock_monotonic_ns(), next_ns = now_ns + TRY_MAX_NS;
-	for (size_t i = 0; i < state->watched_count && !atomic_load(&state->is_stopping); i++)
+	for (size_t i = 0; i < state->watched_count && !atomic_load(&state->thread.is_stopping); i++)
 		if (state->watched[i].next_ns <= now_ns + PERIOD_NS / 4)
 			serve(state, &state->watched[i]);
 	for (size_t i = 0; i < state->watched_count; i++)
@@ -289,23 +281,18 @@ static int64_t serve_all(struct collectives_state *state)
 static void serve_until_stopped(void *argument)
 {
 	struct collectives_state *state = argument;
-	struct pollfd woken = { .fd = state->wake_fd, .events = POLLIN };
 	remote_reader_use(state->reader);
-	while (!atomic_load(&state->is_stopping)) {
-		pthread_mutex_lock(&state->lock);
+	while (!atomic_load(&state->thread.is_stopping)) {
+		pthread_mutex_lock(&state->thread.lock);
 		bool is_full = state->pending.count > PENDING_MAX;
 		if (state->present.has_changed)
 			update_watched(state);
-		pthread_mutex_unlock(&state->lock);
+		pthread_mutex_unlock(&state->thread.lock);
 		int64_t left_ns = (is_full ? clock_monotonic_ns() + PERIOD_NS : serve_all(state)) - clock_monotonic_ns();
-		pthread_mutex_lock(&state->lock);
+		pthread_mutex_lock(&state->thread.lock);
 		state->reader_cpu_ns = remote_reader_cpu_ns(state->reader);
-		pthread_mutex_unlock(&state->lock);
-		left_ns = left_ns > NS_PER_MS ? left_ns : NS_PER_MS;
-		eventfd_t times;
-		struct timespec left = { .tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S };
-		if (ppoll(&woken, 1, &left, NULL) > 0)
-			eventfd_read(state->wake_fd, &times);
+		pthread_mutex_unlock(&state->thread.lock);
+		own_thread_wait(&state->thread, left_ns > NS_PER_MS ? left_ns : NS_PER_MS);
 	}
 	remote_reader_use(NULL);
 }
@@ -320,9 +307,6 @@ static void release(struct collectives_state *state)
 	stacks_ranks_release(&state->ranks);
 	remote_reader_free(state->reader);
 	sample_set_release(&state->pending);
-	pthread_mutex_destroy(&state->lock);
-	if (state->wake_fd >= 0)
-		close(state->wake_fd);
 	free(state);
 }
 
@@ -330,11 +314,7 @@ static void release(struct collectives_state *state)
 static void collectives_close(void *argument)
 {
 	struct collectives_state *state = argument;
-	if (state->has_thread) {
-		atomic_store(&state->is_stopping, true);
-		eventfd_write(state->wake_fd, 1);
-	}
-	if (!state->has_thread || hang_thread_join(&state->thread, END_WAIT_NS))
+	if (own_thread_end(&state->thread))
 		release(state);
 }
 
@@ -343,9 +323,8 @@ static enum status collectives_open(struct target *target, void **argument, stru
 	struct collectives_state *state = calloc(1, sizeof *state);
 	if (!state)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
-	pthread_mutex_init(&state->lock, NULL);
+	own_thread_init(&state->thread);
 	state->target = target;
-	state->wake_fd = -1;
 	*argument = state;
 	return STATUS_OK;
 }
@@ -358,17 +337,11 @@ static bool has_anything_to_read(const struct target *target)
 
 static enum status start(struct collectives_state *state)
 {
-	state->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	state->reader = remote_reader_new(STACKS_STUCK_LIMIT_NS);
-	state->has_thread =
-		state->wake_fd >= 0 && state->reader && hang_thread_start(&state->thread, serve_until_stopped, state) == 0;
-	if (state->has_thread)
+	if (state->reader && own_thread_start(&state->thread, serve_until_stopped, state) == 0)
 		return STATUS_OK;
 	remote_reader_free(state->reader);
 	state->reader = NULL;
-	if (state->wake_fd >= 0)
-		close(state->wake_fd);
-	state->wake_fd = -1;
 	return STATUS_IO;
 }
 
@@ -389,18 +362,18 @@ static enum status collectives_read(void *argument, int64_t now_ns, struct sampl
 	if (!has_anything_to_read(state->target))
 		return STATUS_END;
 	stacks_ranks_refresh(&state->ranks, state->target, now_ns);
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->thread.lock);
 	stacks_present_take(&state->present, state->target, &state->ranks);
-	bool has_changed = state->present.has_changed, is_due = !state->has_thread && has_candidate(&state->present);
+	bool has_changed = state->present.has_changed, is_due = !state->thread.is_started && has_candidate(&state->present);
 	sample_set_move(out, &state->pending);
 	emit_missing(state, now_ns, out);
 	if (state->reader_cpu_ns > 0)
 		sample_set_figure(out, now_ns, METRIC_SELF_CPU, COLLECTIVES_READER, (double)state->reader_cpu_ns);
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->thread.lock);
 	if (is_due && start(state) != STATUS_OK)
 		return STATUS_IO;
-	if (has_changed && state->has_thread)
-		eventfd_write(state->wake_fd, 1);
+	if (has_changed)
+		own_thread_wake(&state->thread);
 	return state->target->has_ended ? STATUS_END : STATUS_OK;
 }
 
@@ -413,7 +386,7 @@ static void explain(const void *argument, struct reason *out)
 static enum status collectives_emit_all(void *argument, int64_t now_ns, struct sample_set *out)
 {
 	struct collectives_state *state = argument;
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->thread.lock);
 	collectives_emit_tables(&state->tables, now_ns, out);
 	for (size_t i = 0; i < state->watched_count; i++) {
 		const struct watched *watched = &state->watched[i];
@@ -422,7 +395,7 @@ static enum status collectives_emit_all(void *argument, int64_t now_ns, struct s
 		for (size_t k = 0; watched->is_emitted && k < watched->recorder_count; k++)
 			collectives_emit_states(&watched->ranks[k], now_ns, out);
 	}
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->thread.lock);
 	return STATUS_OK;
 }
 

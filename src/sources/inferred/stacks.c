@@ -8,17 +8,13 @@
  *   read (collector's thread)  ── processes ──▶     ┌ stack thread ┐  py_sampler_sample → stacks_tree_add
  *                              ◀── CODE… records ── └ tree, groups ┘  (the tree and the groups are under `lock`) */
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/files/hang_watch.h"
 #include "src/sources/choices.h"
 #include "src/sources/inferred/stacks_others.h"
 #include "src/sources/inferred/stacks_private.h"
@@ -35,7 +31,6 @@ enum { STACK_READER = 2 };
 #define TOGETHER_NS (10 * NS_PER_MS)
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MAX_NS (30 * NS_PER_S)
-#define END_WAIT_NS (2 * NS_PER_S)
 /* A program that pmtop starts may begin so much earlier than its first sample. */
 #define STARTED_BEFORE_NS (NS_PER_S / 4)
 
@@ -155,12 +150,12 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 {
 	struct stacks_polled *polled = &stacks->polled;
 	stacks_loaders_poll(&sampled->loaders, stacks->lines, &sampled->owner, now_ns, polled);
-	pthread_mutex_lock(&stacks->lock);
+	pthread_mutex_lock(&stacks->thread.lock);
 	stacks_loaders_take(&sampled->loaders, &stacks->runs, polled, sampled->process.pid, sampled->process.start_ticks,
 		name_of(stacks, sampled), now_ns);
 	if (sampled->loaders.steps)
 		place_steps(stacks, sampled);
-	pthread_mutex_unlock(&stacks->lock);
+	pthread_mutex_unlock(&stacks->thread.lock);
 	const struct source_choices *choices = source_choices(stacks->target);
 	double factor = stacks_budget_poll_factor(&stacks->budget, choices->wants_stacks || choices->seeks_lines);
 	if (sampled->loaders.poll_ns == INT64_MAX)
@@ -186,10 +181,10 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 				? stacks_lines_text(stacks->lines, &sampled->owner, site->known->code.file, site->line)
 				: NULL;
 		}
-		pthread_mutex_lock(&stacks->lock);
+		pthread_mutex_lock(&stacks->thread.lock);
 		account_sample(stacks, sampled, now_ns);
 		stacks_loaders_list(&sampled->loaders, sampled->process.pid, &stacks->found);
-		pthread_mutex_unlock(&stacks->lock);
+		pthread_mutex_unlock(&stacks->thread.lock);
 		/* Loaders inside a worker do not belong to the run. */
 		if (sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers) {
 			stacks_loaders_note(
@@ -244,10 +239,10 @@ static void try_to_open(struct stacks_state *stacks, struct sampled *sampled, in
 		return;
 	if (status == STATUS_DENIED)
 		access_explain_memory(sampled->process.fd, sampled->process.pid, stacks->target->uid, remote_test_self(), &why);
-	pthread_mutex_lock(&stacks->lock);
+	pthread_mutex_lock(&stacks->thread.lock);
 	stacks->missing.status = status;
 	stacks->missing.why = why;
-	pthread_mutex_unlock(&stacks->lock);
+	pthread_mutex_unlock(&stacks->thread.lock);
 }
 
 /* -- blocked reads -- */
@@ -369,38 +364,33 @@ static int64_t sample_all(struct stacks_state *stacks)
 {
 	int64_t now_ns = clock_monotonic_ns(), next_ns = INT64_MAX;
 	stacks_budget_measure(&stacks->budget, now_ns, stacks_cost_ns(stacks));
-	for (size_t i = 0; i < stacks->sampled_count && !atomic_load(&stacks->is_stopping); i++)
+	for (size_t i = 0; i < stacks->sampled_count && !atomic_load(&stacks->thread.is_stopping); i++)
 		next_ns = earlier(next_ns, serve_process(stacks, &stacks->sampled[i], now_ns));
-	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->is_stopping); i++)
+	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->thread.is_stopping); i++)
 		next_ns = earlier(next_ns, sample_group(stacks, i, now_ns));
 	/* Afterwards, because a sample may have found what to poll. */
 	for (size_t i = 0; i < stacks->sampled_count; i++)
 		if (!stacks->sampled[i].stuck.since_ns)
 			next_ns = earlier(next_ns, poll_wake_ns(stacks, &stacks->sampled[i]));
-	pthread_mutex_lock(&stacks->lock);
+	pthread_mutex_lock(&stacks->thread.lock);
 	publish_stuck(stacks);
 	stacks->reader_cpu_ns = remote_reader_cpu_ns(stacks->reader);
-	pthread_mutex_unlock(&stacks->lock);
+	pthread_mutex_unlock(&stacks->thread.lock);
 	return next_ns;
 }
 
 static void sample_until_due(void *argument)
 {
 	struct stacks_state *stacks = argument;
-	struct pollfd woken = { .fd = stacks->wake_fd, .events = POLLIN };
 	remote_reader_use(stacks->reader);
 	stacks_budget_init(&stacks->budget, clock_monotonic_ns(), stacks_cost_ns(stacks));
-	while (!atomic_load(&stacks->is_stopping)) {
-		pthread_mutex_lock(&stacks->lock);
+	while (!atomic_load(&stacks->thread.is_stopping)) {
+		pthread_mutex_lock(&stacks->thread.lock);
 		if (stacks->present.has_changed)
 			update_sampled(stacks);
-		pthread_mutex_unlock(&stacks->lock);
+		pthread_mutex_unlock(&stacks->thread.lock);
 		int64_t left_ns = sample_all(stacks) - clock_monotonic_ns();
-		left_ns = left_ns > 0 ? left_ns : 0;
-		eventfd_t times;
-		struct timespec left = { .tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S };
-		if (ppoll(&woken, 1, &left, NULL) > 0)
-			eventfd_read(stacks->wake_fd, &times);
+		own_thread_wait(&stacks->thread, left_ns > 0 ? left_ns : 0);
 	}
 	remote_reader_use(NULL);
 }
@@ -417,9 +407,6 @@ static void release(struct stacks_state *stacks)
 	stacks_runs_release(&stacks->runs);
 	stacks_tree_free(stacks->tree);
 	stacks_lines_free(stacks->lines);
-	pthread_mutex_destroy(&stacks->lock);
-	if (stacks->wake_fd >= 0)
-		close(stacks->wake_fd);
 	free(stacks);
 }
 
@@ -427,11 +414,7 @@ static void release(struct stacks_state *stacks)
 static void stacks_close(void *state)
 {
 	struct stacks_state *stacks = state;
-	if (stacks->has_thread) {
-		atomic_store(&stacks->is_stopping, true);
-		eventfd_write(stacks->wake_fd, 1);
-	}
-	if (!stacks->has_thread || hang_thread_join(&stacks->thread, END_WAIT_NS))
+	if (own_thread_end(&stacks->thread))
 		release(stacks);
 }
 
@@ -446,9 +429,8 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	struct stacks_state *stacks = calloc(1, sizeof *stacks);
 	if (!stacks)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
-	pthread_mutex_init(&stacks->lock, NULL);
+	own_thread_init(&stacks->thread);
 	stacks->target = target;
-	stacks->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	stacks->tree = stacks_tree_new();
 	stacks->lines = stacks_lines_new();
 	stacks->reader = remote_reader_new(STACKS_STUCK_LIMIT_NS);
@@ -460,12 +442,12 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 		return STATUS_OK;
 	stacks_ranks_refresh(&stacks->ranks, target, stacks->opened_ns);
 	stacks_present_take(&stacks->present, target, &stacks->ranks);
-	int error = stacks->tree && stacks->lines && stacks->reader && stacks->wake_fd >= 0
-		? hang_thread_start(&stacks->thread, sample_until_due, stacks)
+	int error = stacks->tree && stacks->lines && stacks->reader
+		? own_thread_start(&stacks->thread, sample_until_due, stacks)
 		: ENOMEM;
-	stacks->has_thread = error == 0;
 	if (error == 0)
 		return STATUS_OK;
+	own_thread_end(&stacks->thread);
 	release(stacks);
 	return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "a thread could not be started: %s",
 		strerror(error));
@@ -483,7 +465,7 @@ static void emit_threads(struct stacks_state *stacks, bool again, int64_t now_ns
 static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct stacks_state *stacks = state;
-	if (!stacks->has_thread) {
+	if (!stacks->thread.is_started) {
 		if (stacks->target->pid != 0 && source_choices(stacks->target)->stacks_hz <= 0)
 			sample_set_missing(
 				out, now_ns, "stacks", "stack sampling is off", "set stacks: looks_per_second in pmtop.yaml");
@@ -491,7 +473,7 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	}
 	stacks_ranks_refresh(&stacks->ranks, stacks->target, now_ns);
 	stacks_ranks_emit(&stacks->ranks, now_ns, out);
-	pthread_mutex_lock(&stacks->lock);
+	pthread_mutex_lock(&stacks->thread.lock);
 	stacks_present_take(&stacks->present, stacks->target, &stacks->ranks);
 	stacks->ranks.is_spawned = stacks->is_spawned_rank;
 	bool has_changed = stacks->present.has_changed;
@@ -506,23 +488,23 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	stacks_missing_emit(&stacks->missing, now_ns - stacks->opened_ns, stacks->groups.count > 0, now_ns, out);
 	if (stacks->reader_cpu_ns > 0)
 		sample_set_figure(out, now_ns, METRIC_SELF_CPU, STACK_READER, (double)stacks->reader_cpu_ns);
-	pthread_mutex_unlock(&stacks->lock);
+	pthread_mutex_unlock(&stacks->thread.lock);
 	if (has_changed)
-		eventfd_write(stacks->wake_fd, 1);
+		own_thread_wake(&stacks->thread);
 	return stacks->target->has_ended ? STATUS_END : STATUS_OK;
 }
 
 static enum status stacks_emit_all(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct stacks_state *stacks = state;
-	if (!stacks->has_thread)
+	if (!stacks->thread.is_started)
 		return STATUS_OK;
-	pthread_mutex_lock(&stacks->lock);
+	pthread_mutex_lock(&stacks->thread.lock);
 	stacks_groups_emit(&stacks->groups, true, now_ns, out);
 	stacks_tree_emit(stacks->tree, now_ns, true, out);
 	emit_threads(stacks, true, now_ns, out);
 	stacks_runs_emit(&stacks->runs, true, false, now_ns, out);
-	pthread_mutex_unlock(&stacks->lock);
+	pthread_mutex_unlock(&stacks->thread.lock);
 	return STATUS_OK;
 }
 

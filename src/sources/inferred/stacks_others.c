@@ -38,7 +38,7 @@ static struct stacks_subject subject_of(struct stacks_state *stacks, struct samp
 		.lines = stacks->lines,
 		.tree = stacks->tree,
 		.waits = &stacks->waits,
-		.lock = &stacks->lock,
+		.lock = &stacks->thread.lock,
 		.note = note,
 		.context = &sampled->follow };
 }
@@ -70,9 +70,9 @@ int64_t stacks_others_sample(struct stacks_state *stacks, struct sampled *sample
 		return sampled->threads_ns;
 	if (!sampled->threads) {
 		struct stacks_threads *threads = stacks_threads_new();
-		pthread_mutex_lock(&stacks->lock);
+		pthread_mutex_lock(&stacks->thread.lock);
 		sampled->threads = threads;
-		pthread_mutex_unlock(&stacks->lock);
+		pthread_mutex_unlock(&stacks->thread.lock);
 	}
 	if (!sampled->threads)
 		return INT64_MAX;

@@ -2,10 +2,8 @@
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_PRIVATE_H
 #define PMTOP_SOURCES_INFERRED_STACKS_PRIVATE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
-#include "src/base/files/hang_watch.h"
 #include "src/sources/inferred/stacks_budget.h"
 #include "src/sources/inferred/sums/stacks_groups.h"
 #include "src/sources/inferred/sums/stacks_lines.h"
@@ -21,6 +19,7 @@
 #include "src/sources/inferred/stacks_stuck.h"
 #include "src/sources/inferred/sums/stacks_threads.h"
 #include "src/sources/inferred/sums/stacks_tree.h"
+#include "src/sources/own_thread.h"
 #include "src/sources/python/py_sampler.h"
 #include "src/sources/target/target.h"
 
@@ -44,12 +43,8 @@ struct sampled {
 
 struct stacks_state {
 	struct target *target;
-	struct hang_thread thread;
-	bool has_thread;
-	int wake_fd;
-	_Atomic bool is_stopping;
-	pthread_mutex_t lock;
-	/* protected by the lock */
+	struct own_thread thread;
+	/* protected by its lock */
 	struct stacks_present present;
 	struct stacks_tree *tree;
 	struct stacks_recent recent;

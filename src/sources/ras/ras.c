@@ -6,20 +6,17 @@
  *   read (collector's thread)  ── processes ──▶  ┌ its thread ┐  ras_ask, ras_answer_read
  *                              ◀── RAS… records ─┘            └  (processes and answer are under `lock`) */
 #include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
-#include "src/base/files/hang_watch.h"
 #include "src/sources/ras/ras_answer.h"
 #include "src/sources/ras/ras_client.h"
 #include "src/sources/ras/ras_processes.h"
+#include "src/sources/own_thread.h"
 #include "src/sources/source.h"
 #include "src/sources/target/target.h"
 
@@ -31,16 +28,11 @@ enum { STRANGERS_MAX = 3, LARGE_ROWS = 1024 };
 #define PERIOD_LARGE_NS (10 * NS_PER_S)
 #define SEARCH_NS (1 * NS_PER_S)
 #define ANSWER_LIMIT_NS (15 * NS_PER_S)
-#define END_WAIT_NS (2 * NS_PER_S)
 
 struct ras_source_state {
 	struct target *target;
-	struct hang_thread thread;
-	bool has_thread;
-	int wake_fd;
-	_Atomic bool is_stopping;
-	pthread_mutex_t lock;
-	/* protected by the lock */
+	struct own_thread thread;
+	/* protected by its lock */
 	struct ras_processes processes;
 	struct ras_answer answer;
 	int32_t asked_pid;
@@ -56,19 +48,19 @@ struct ras_source_state {
 /* A copy with a descriptor of its own: the process may end meanwhile. False: there are not that many. */
 static bool borrow(struct ras_source_state *state, size_t at, struct ras_candidate *out)
 {
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->thread.lock);
 	bool is_there = at < state->processes.count;
 	if (is_there) {
 		*out = state->processes.list[at];
 		out->fd = fcntl(out->fd, F_DUPFD_CLOEXEC, 0);
 	}
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->thread.lock);
 	return is_there;
 }
 
 static void give_back(struct ras_source_state *state, const struct ras_candidate *borrowed)
 {
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->thread.lock);
 	for (size_t i = 0; i < state->processes.count; i++) {
 		struct ras_candidate *same = &state->processes.list[i];
 		if (same->process.pid != borrowed->process.pid || same->start_ticks != borrowed->start_ticks ||
@@ -80,7 +72,7 @@ static void give_back(struct ras_source_state *state, const struct ras_candidate
 		same->fd = fd;
 		same->is_retained = is_retained;
 	}
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->thread.lock);
 }
 
 /* The first process that has libnccl mapped. False: none has. Of the others, only their pids are read. */
@@ -88,7 +80,7 @@ static bool choose(struct ras_source_state *state, int64_t now_ns, struct ras_ca
 {
 	struct ras_candidate candidate;
 	bool is_found = false;
-	for (size_t i = 0; !atomic_load(&state->is_stopping) && borrow(state, i, &candidate); i++) {
+	for (size_t i = 0; !atomic_load(&state->thread.is_stopping) && borrow(state, i, &candidate); i++) {
 		if (candidate.fd < 0)
 			continue;
 		ras_candidate_read_pid(&candidate);
@@ -105,19 +97,19 @@ static bool choose(struct ras_source_state *state, int64_t now_ns, struct ras_ca
 
 static size_t list_processes(struct ras_source_state *state, struct ras_process list[RAS_PROCESSES_MAX])
 {
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->thread.lock);
 	size_t count = state->processes.count;
 	for (size_t i = 0; i < count; i++)
 		list[i] = state->processes.list[i].process;
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->thread.lock);
 	return count;
 }
 
 static void note_missing(struct ras_source_state *state, const struct reason *why)
 {
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->thread.lock);
 	state->missing = *why;
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->thread.lock);
 }
 
 static void take_answer(struct ras_source_state *state, const struct ras_candidate *asked, struct ras_answer *answer)
@@ -134,14 +126,14 @@ static void take_answer(struct ras_source_state *state, const struct ras_candida
 			note_missing(state, &why);
 		return;
 	}
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->thread.lock);
 	ras_answer_release(&state->answer);
 	state->answer = *answer;
 	state->asked_pid = asked->process.pid;
 	state->answer_ns = clock_monotonic_ns();
 	state->has_answer = state->is_new = true;
 	state->missing = why;
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->thread.lock);
 }
 
 /* Nothing that listens is no fault: PyTorch loads NCCL without using it. */
@@ -157,7 +149,7 @@ static void ask(struct ras_source_state *state, const struct ras_candidate *aske
 		status = reason_set(
 			&why, STATUS_DENIED, NULL, "the network namespace of process %d cannot be read", (int)asked->process.pid);
 	if (status == STATUS_OK) {
-		struct ras_question question = { &addresses, network_fd, state->wake_fd, ANSWER_LIMIT_NS };
+		struct ras_question question = { &addresses, network_fd, state->thread.wake_fd, ANSWER_LIMIT_NS };
 		status = ras_ask(&question, &text, &why);
 		why = status == STATUS_NOT_FOUND || status == STATUS_END ? (struct reason){ "", "" } : why;
 	}
@@ -175,8 +167,7 @@ static void ask(struct ras_source_state *state, const struct ras_candidate *aske
 static void ask_until_stopped(void *argument)
 {
 	struct ras_source_state *state = argument;
-	struct pollfd woken = { .fd = state->wake_fd, .events = POLLIN };
-	while (!atomic_load(&state->is_stopping)) {
+	while (!atomic_load(&state->thread.is_stopping)) {
 		struct ras_candidate asked;
 		int64_t now_ns = clock_monotonic_ns(), wait_ns = SEARCH_NS;
 		if (choose(state, now_ns, &asked)) {
@@ -185,7 +176,7 @@ static void ask_until_stopped(void *argument)
 			bool is_slow = clock_monotonic_ns() - now_ns > NS_PER_S || state->answer.row_count > LARGE_ROWS;
 			wait_ns = is_slow ? PERIOD_LARGE_NS : PERIOD_NS;
 		}
-		poll(&woken, 1, (int)(wait_ns / NS_PER_MS));
+		own_thread_wait(&state->thread, wait_ns);
 	}
 }
 
@@ -195,9 +186,6 @@ static void release(struct ras_source_state *state)
 {
 	ras_processes_release(&state->processes);
 	ras_answer_release(&state->answer);
-	pthread_mutex_destroy(&state->lock);
-	if (state->wake_fd >= 0)
-		close(state->wake_fd);
 	free(state);
 }
 
@@ -205,11 +193,7 @@ static void release(struct ras_source_state *state)
 static void ras_close(void *argument)
 {
 	struct ras_source_state *state = argument;
-	if (state->has_thread) {
-		atomic_store(&state->is_stopping, true);
-		eventfd_write(state->wake_fd, 1);
-	}
-	if (!state->has_thread || hang_thread_join(&state->thread, END_WAIT_NS))
+	if (own_thread_end(&state->thread))
 		release(state);
 }
 
@@ -218,23 +202,10 @@ static enum status ras_open(struct target *target, void **argument, struct reaso
 	struct ras_source_state *state = calloc(1, sizeof *state);
 	if (!state)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
-	pthread_mutex_init(&state->lock, NULL);
+	own_thread_init(&state->thread);
 	state->target = target;
-	state->wake_fd = -1;
 	*argument = state;
 	return STATUS_OK;
-}
-
-static enum status start(struct ras_source_state *state)
-{
-	state->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	state->has_thread = state->wake_fd >= 0 && hang_thread_start(&state->thread, ask_until_stopped, state) == 0;
-	if (state->has_thread)
-		return STATUS_OK;
-	if (state->wake_fd >= 0)
-		close(state->wake_fd);
-	state->wake_fd = -1;
-	return STATUS_IO;
 }
 
 /* Under the lock. */
@@ -254,15 +225,15 @@ static enum status ras_read(void *argument, int64_t now_ns, struct sample_set *o
 	struct ras_source_state *state = argument;
 	if (state->target->pid == 0 || strcmp(state->target->proc_root, "/proc") != 0)
 		return STATUS_END;
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->thread.lock);
 	ras_processes_take(&state->processes, state->target);
 	bool has_any = state->processes.count > 0;
 	if (state->is_new)
 		ras_answer_emit(&state->answer, state->asked_pid, state->answer_ns, out);
 	state->is_new = false;
 	emit_missing(state, now_ns, out);
-	pthread_mutex_unlock(&state->lock);
-	if (has_any && !state->has_thread && start(state) != STATUS_OK)
+	pthread_mutex_unlock(&state->thread.lock);
+	if (has_any && !state->thread.is_started && own_thread_start(&state->thread, ask_until_stopped, state) != 0)
 		return STATUS_IO;
 	return state->target->has_ended ? STATUS_END : STATUS_OK;
 }
@@ -277,10 +248,10 @@ static enum status ras_emit_all(void *argument, int64_t now_ns, struct sample_se
 {
 	struct ras_source_state *state = argument;
 	(void)now_ns;
-	pthread_mutex_lock(&state->lock);
+	pthread_mutex_lock(&state->thread.lock);
 	if (state->has_answer)
 		ras_answer_emit(&state->answer, state->asked_pid, state->answer_ns, out);
-	pthread_mutex_unlock(&state->lock);
+	pthread_mutex_unlock(&state->thread.lock);
 	return STATUS_OK;
 }
 
