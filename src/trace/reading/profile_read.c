@@ -1,15 +1,18 @@
 #include "src/trace/reading/profile_read.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "src/trace/reading/profile_event.h"
 #include "src/trace/reading/profile_input.h"
+#include "src/trace/reading/profile_layout.h"
 
 struct reader {
 	struct profile *profile;
 	struct profile_input *input;
 	size_t at; /* in input->data */
 	bool has_events;
+	struct profile_layout *layout;
 };
 
 static const char *text_at(const struct reader *reader) { return reader->input->data + reader->at; }
@@ -63,13 +66,13 @@ static bool read_event(struct reader *reader)
 {
 	struct profile_event event;
 	for (;;) {
-		const char *end = text_end(reader), *next = profile_event_parse(text_at(reader), end, &event);
+		const char *end = text_end(reader), *next = profile_event_parse(reader->layout, text_at(reader), end, &event);
 		if (next && next <= end) {
 			profile_event_take(reader->profile, &event);
 			reader->at = (size_t)(next - reader->input->data);
 			return true;
 		}
-		if (profile_input_fill(reader->input, reader->at)) {
+		if (!event.is_malformed && profile_input_fill(reader->input, reader->at)) {
 			reader->at = 0;
 			continue;
 		}
@@ -244,6 +247,15 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 	return STATUS_OK;
 }
 
+static enum status read_input(struct profile *profile, struct profile_input *input, struct reason *why_not)
+{
+	struct reader reader = { .profile = profile, .input = input, .layout = calloc(1, sizeof *reader.layout) };
+	enum status status =
+		reader.layout ? read_all(&reader, why_not) : reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	free(reader.layout);
+	return status;
+}
+
 enum status profile_read(
 	struct profile *profile, const char *path, struct profile_progress *progress, struct reason *why_not)
 {
@@ -251,8 +263,7 @@ enum status profile_read(
 	struct reason why = { 0 };
 	enum status status = profile_input_open(&input, path, progress, why_not);
 	if (status == STATUS_OK) {
-		struct reader reader = { .profile = profile, .input = &input };
-		status = read_all(&reader, &why);
+		status = read_input(profile, &input, &why);
 		if (status != STATUS_OK)
 			reason_set(why_not, status, why.remedy, "%.120s is %s", path, why.text);
 	}
@@ -264,9 +275,8 @@ enum status profile_read_memory(struct profile *profile, const void *bytes, size
 {
 	struct profile_input input;
 	enum status status = profile_input_memory(&input, bytes, length);
-	struct reader reader = { .profile = profile, .input = &input };
 	if (status == STATUS_OK)
-		status = read_all(&reader, why_not);
+		status = read_input(profile, &input, why_not);
 	profile_input_close(&input);
 	return status;
 }
