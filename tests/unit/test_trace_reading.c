@@ -144,6 +144,29 @@ START_TEST(damage_is_not_taken_for_an_event_that_goes_on)
 }
 END_TEST
 
+START_TEST(a_file_without_events_is_cut_off_or_no_trace)
+{
+	static const struct {
+		const char *text, *reason;
+	} rows[] = {
+		{ "{\"schemaVersion\": 1, \"devicePro", "cut off at byte 31, before its first event" },
+		{ "{\"traceEvents\": [", "cut off at byte 17, before its first event" },
+		{ "{\"traceEvents\": [\n  {\n    \"ph\": \"X\", \"na", "cut off at byte 40, before its first event" },
+		{ "{\"schemaVersion\": 1}", "no trace: it has no traceEvents" },
+		{ "{\"schemaVersion\" 1}", "no trace: it has no traceEvents" },
+		{ "{schemaVersion: 1}", "no trace: it has no traceEvents" },
+		{ "{\"traceEvents\": [1, 2]}", "no trace: its objects are no events" },
+		{ "", "no trace: the file is empty" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct reason reason = { "", "" };
+		ck_assert_int_eq(
+			profile_analyse_memory(all, rows[i].text, strlen(rows[i].text), GROUP_NAME, &reason), STATUS_UNSUPPORTED);
+		ck_assert_str_eq(reason.text, rows[i].reason);
+	}
+}
+END_TEST
+
 START_TEST(a_layout_that_was_learnt_does_not_hide_another)
 {
 	/* Times of 1, 2, 4, … µs: the sum says which events were read right. */
@@ -199,6 +222,7 @@ int main(void)
 	tcase_add_test(cases, a_value_may_be_larger_than_a_block);
 	tcase_add_test(cases, damage_in_a_file_is_found_at_its_byte);
 	tcase_add_test(cases, damage_is_not_taken_for_an_event_that_goes_on);
+	tcase_add_test(cases, a_file_without_events_is_cut_off_or_no_trace);
 	tcase_add_test(cases, a_layout_that_was_learnt_does_not_hide_another);
 	tcase_add_test(cases, more_layouts_than_are_kept_are_read_all_the_same);
 	suite_add_tcase(suite, cases);
