@@ -110,6 +110,23 @@ START_TEST(time_to_set_up_the_gpu_is_no_stall)
 }
 END_TEST
 
+/* The GPU is idle for 400 of 1,000 µs around a wait. */
+#define WAIT_OF(name) \
+	OP("aten::mm", "0", "20", "1") \
+	"," KERNEL("gemm", "0", "300", "1") "," OP(name, "100", "600", "2") "," KERNEL("gemm", "700", "300", "3")
+
+START_TEST(waits_in_item_are_reported_once)
+{
+	read_trace("", WAIT_OF("aten::_local_scalar_dense"));
+	ck_assert(holds("item_in_loop") && !holds("synchronizes"));
+	profile_analysis_release(all);
+	is_open = false;
+	read_trace("", WAIT_OF("cudaDeviceSynchronize"));
+	ck_assert(!holds("item_in_loop"));
+	expect_message("synchronizes", "GPU idle 40 % of the time around synchronizations");
+}
+END_TEST
+
 START_TEST(a_collective_is_no_dominant_operator)
 {
 	read_trace("",
@@ -194,6 +211,7 @@ int main(void)
 	tcase_add_test(tests, one_long_gap_is_a_stall_and_not_launch_bound);
 	tcase_add_test(tests, short_gaps_between_kernels_are_launch_bound);
 	tcase_add_test(tests, time_to_set_up_the_gpu_is_no_stall);
+	tcase_add_test(tests, waits_in_item_are_reported_once);
 	tcase_add_test(tests, a_collective_is_no_dominant_operator);
 	tcase_add_test(tests, a_dominant_operator_takes_a_part_of_the_time);
 	tcase_add_test(tests, tensor_cores_are_advised_as_the_gpu_has_them);

@@ -1,5 +1,6 @@
 /* One operator, kernel, gap or stream in detail; names that are shortened. */
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "src/trace/analysis/profile_streams.h"
 #include "src/trace/output/profile_modules_out.h"
 #include "src/trace/output/profile_view.h"
+#include "src/trace/output/profile_text.h"
 #include "tests/support/suite.h"
 #include "tests/support/traces.h"
 #include "ui/trace/trace_names.h"
@@ -174,6 +176,31 @@ START_TEST(a_gap_has_the_hosts_own_times_which_add_up_to_it)
 		sum += detail.split_ns[i];
 	ck_assert_int_eq(sum, 750000);
 	profile_detail_gap_release(&detail);
+}
+END_TEST
+
+START_TEST(a_change_that_is_rounded_to_nothing_has_no_sign)
+{
+	struct buffer row = BUFFER_INIT;
+	profile_change_cells(&row, -0.001, "1.00 ms", 1, "gone");
+	profile_change_cells(&row, 0.006, "6.00 ms", 1, "gone");
+	profile_change_cells(&row, 0, "0 B", 1, "gone");
+	profile_change_cells(&row, -2, "2.00 s", NAN, "gone");
+	ck_assert_str_eq(row.data, "  −1.00 ms      0 %\n  +6.00 ms     +1 %\n       0 B      0 %\n   −2.00 s     gone\n");
+	buffer_release(&row);
+}
+END_TEST
+
+START_TEST(a_gap_is_split_as_before_when_operators_are_grouped_anew)
+{
+	struct profile_gap_detail before, after;
+	ck_assert(profile_detail_gap(&all->profile, &all->waits, &all->idle.gaps[0], &before));
+	ck_assert_int_eq(before.split_ns[IDLE_SYNC], 150000);
+	ck_assert(profile_analysis_regroup(all, GROUP_SHAPE));
+	ck_assert(profile_detail_gap(&all->profile, &all->waits, &all->idle.gaps[0], &after));
+	ck_assert_mem_eq(before.split_ns, after.split_ns, sizeof before.split_ns);
+	profile_detail_gap_release(&before);
+	profile_detail_gap_release(&after);
 }
 END_TEST
 
@@ -389,6 +416,8 @@ int main(void)
 	tcase_add_test(tests, a_kernel_has_its_operators_durations_and_launch_delays);
 	tcase_add_test(tests, a_kernel_without_a_launch_belongs_to_no_operator);
 	tcase_add_test(tests, a_gap_has_the_hosts_own_times_which_add_up_to_it);
+	tcase_add_test(tests, a_change_that_is_rounded_to_nothing_has_no_sign);
+	tcase_add_test(tests, a_gap_is_split_as_before_when_operators_are_grouped_anew);
 	tcase_add_test(tests, a_steps_idle_time_is_split_by_what_the_host_does);
 	tcase_add_test(tests, streams_have_their_own_busy_time_and_curve);
 	tcase_add_test(tests, a_strip_shows_the_busy_ratio_of_its_columns);

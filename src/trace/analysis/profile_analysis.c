@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/trace/analysis/profile_modules.h"
+#include "src/trace/analysis/profile_waits.h"
 #include "src/trace/reading/profile_foreign.h"
 #include "src/trace/reading/profile_order.h"
 #include "src/trace/reading/profile_progress.h"
@@ -73,7 +74,8 @@ bool profile_analysis_regroup(struct profile_analysis *analysis, enum profile_gr
 		kernel->delay_count = kernel->op = 0;
 	}
 	return profile_host_nest(profile, &analysis->ops, &analysis->waits) &&
-		profile_device_join(profile, &analysis->ops) && profile_modules_order(profile, &analysis->ops);
+		profile_waits_flatten(profile, &analysis->waits) && profile_device_join(profile, &analysis->ops) &&
+		profile_modules_order(profile, &analysis->ops);
 }
 
 void profile_analysis_release(struct profile_analysis *analysis)
@@ -92,7 +94,7 @@ const char *profile_analysis_loss(const struct profile_analysis *analysis, char 
 		snprintf(out, size,
 			"the trace ends early, at byte %" PRIu64 "%s%s%s%s: figures are of the %" PRIu64
 			" events before; profile again, or copy the whole file",
-			profile->damaged_offset, profile->is_compressed ? " of the decompressed text" : "",
+			profile->cut_offset, profile->is_compressed ? " of the decompressed text" : "",
 			profile->why_cut.text[0] ? " (" : "", profile->why_cut.text, profile->why_cut.text[0] ? ")" : "",
 			profile->event_count);
 	else if (profile->damaged_count)

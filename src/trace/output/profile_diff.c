@@ -139,20 +139,15 @@ static struct pairs kernels_of(const struct profile_analysis *a, const struct pr
 
 static void print_row(struct buffer *out, const struct pair *pair, int width)
 {
-	char number[NUMBER_SIZE], text[NUMBER_SIZE + 4];
+	char number[NUMBER_SIZE];
 	double difference = change(pair);
 	profile_cell(out, pair->name, width - 41);
 	profile_cell(out, format_seconds(number, pair->a), -9);
 	profile_cell(out, format_seconds(number, pair->b), -9);
-	snprintf(text, sizeof text, "%s%s", difference < 0 ? "−" : "+", format_seconds(number, fabs(difference)));
-	profile_cell(out, text, -10);
-	if (!isnan(pair->a) && !isnan(pair->b) && pair->a > 0)
-		snprintf(text, sizeof text, "%s%.0f %%", difference < 0 ? "−" : "+", fabs(difference) / pair->a * 100);
-	else
-		snprintf(text, sizeof text, "%s", isnan(pair->a) ? "new" : isnan(pair->b) ? "gone" : "–");
-	profile_cell(out, text, -8);
-	out->data[--out->length] = '\0';
-	buffer_puts(out, "\n");
+	profile_change_cells(out, difference, format_seconds(number, fabs(difference)), isnan(pair->b) ? NAN : pair->a,
+		isnan(pair->a)       ? "new"
+			: isnan(pair->b) ? "gone"
+							 : "–");
 }
 
 static void print_pairs(

@@ -137,6 +137,15 @@ static void add_copies(struct profile_figures *out, const struct profile_analysi
 	add(out, "copies.pageable_rate", FORM_RATE, ratio(bytes, time));
 }
 
+/* The host's time in waits for the GPU. */
+static double sync_s(const struct profile_waits *waits)
+{
+	double time = 0;
+	for (uint32_t i = 0; i < waits->count; i++)
+		time += waits->rows[i].trait == IDLE_SYNC ? seconds(waits->rows[i].end_ns - waits->rows[i].start_ns) : 0;
+	return time;
+}
+
 /* Calls of .item() in the program, and the line that waits longest in them. */
 static void add_items(struct profile_figures *out, struct profile_analysis *analysis, double window)
 {
@@ -161,6 +170,7 @@ static void add_items(struct profile_figures *out, struct profile_analysis *anal
 	add(out, "items.count", FORM_COUNT, count);
 	add(out, "items.time_s", FORM_SECONDS, time);
 	add(out, "items.time_ratio", FORM_RATIO, ratio(time, window));
+	add(out, "items.sync_ratio", FORM_RATIO, ratio(time, sync_s(&analysis->waits)));
 	add_name(out, "items.line", analysis, line);
 }
 

@@ -30,6 +30,18 @@ static void end_row(struct buffer *out)
 	buffer_puts(out, "\n");
 }
 
+void profile_change_cells(struct buffer *out, double difference, const char *amount, double from, const char *otherwise)
+{
+	char text[NUMBER_SIZE + 4];
+	double percent = from > 0 ? fabs(difference) / from * 100 : NAN;
+	const char *sign = difference < 0 ? "−" : difference > 0 ? "+" : "";
+	snprintf(text, sizeof text, "%s%s", sign, amount);
+	profile_cell(out, text, -10);
+	snprintf(text, sizeof text, "%s%.0f %%", percent < 0.5 ? "" : sign, percent);
+	profile_cell(out, isnan(percent) ? otherwise : text, -8);
+	end_row(out);
+}
+
 void profile_heading(struct buffer *out, const struct profile_view *view, const char *text)
 {
 	buffer_printf(out, view->has_color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "src/trace/reading/profile_layout.h"
 #include "src/trace/store/profile_flops.h"
 #include "src/trace/store/profile_kinds.h"
 
@@ -47,59 +48,102 @@ static const struct field_key *const arg_keys[KEY_LENGTH_MAX + 1] = { [4] = args
 	[20] = args_20,
 	[25] = args_25 };
 
-static inline int field_of(const struct field_key *const *table, const char *text, size_t length)
+static unsigned field_of(const struct field_key *const *table, const char *text, size_t length)
 {
 	if (length > KEY_LENGTH_MAX || !table[length])
-		return -1;
+		return FIELD_OTHER;
 	for (const struct field_key *key = table[length]; key->text; key++)
 		if (token_equal(key->text, text, length))
-			return (int)key->field;
-	return -1;
+			return key->field;
+	return FIELD_OTHER;
 }
 
-/* `at`: behind '{'. An object within args is skipped. */
-static inline const char *parse_members(
-	const char *at, const char *end, struct profile_event *event, const struct field_key *const *table, bool is_event)
+/* Where an event goes on behind a value or an opening brace. */
+struct turn {
+	enum profile_step step;
+	unsigned field;
+	bool is_layout; /* whether the layout may learn it */
+};
+
+/* NULL; what stands at `at` cannot stand there, unless the text ends. */
+static const char *refuse(const char *at, const char *end, struct profile_event *event)
 {
-	for (;; at++) {
-		at = token_space(at);
-		if (*at == '}')
-			return at < end ? at + 1 : NULL;
-		if (*at != '"')
-			return NULL;
-		const char *key = at + 1, *stop = token_string_end(key, end);
-		if (!stop)
-			return NULL;
-		size_t length = (size_t)(stop - key);
-		at = token_space(stop + 1);
-		if (*at != ':')
-			return NULL;
-		at = token_space(at + 1);
-		if (is_event && *at == '{' && length == 4 && memcmp(key, "args", 4) == 0) {
-			at = parse_members(at + 1, end, event, arg_keys, false);
-		} else {
-			int field = field_of(table, key, length);
-			struct profile_slice value;
-			at = token_value(at, end, &value);
-			if (field >= 0) {
-				event->fields[field] = value;
-				event->has |= 1u << field;
-			}
-		}
-		if (!at)
-			return NULL;
-		at = token_space(at);
-		if (*at == '}')
-			return at < end ? at + 1 : NULL;
+	event->is_malformed = at < end;
+	return NULL;
+}
+
+/* Reads what lies before the next value. An object within args is a value. */
+static const char *read_turn(const char *at, const char *end, enum profile_step before, bool is_in_args,
+	struct turn *turn, struct profile_event *event)
+{
+	*turn = (struct turn){ is_in_args ? STEP_ARGS_END : STEP_END, FIELD_OTHER, true };
+	at = token_space(at);
+	if (*at == '}')
+		return at < end ? at + 1 : NULL;
+	if (before != STEP_OPEN && before != STEP_ARGS) {
 		if (*at != ',')
-			return NULL;
+			return refuse(at, end, event);
+		at = token_space(at + 1);
+		if (*at == '}')
+			return at < end ? at + 1 : NULL;
 	}
+	if (*at != '"')
+		return refuse(at, end, event);
+	const char *key = at + 1, *stop = token_string_end(key, end);
+	if (!stop)
+		return NULL;
+	size_t length = (size_t)(stop - key);
+	at = token_space(stop + 1);
+	if (*at != ':')
+		return refuse(at, end, event);
+	at = token_space(at + 1);
+	bool is_args = !is_in_args && length == 4 && memcmp(key, "args", 4) == 0;
+	if (is_args && *at == '{') {
+		turn->step = STEP_ARGS;
+		return at + 1;
+	}
+	*turn = (struct turn){ STEP_VALUE, field_of(is_in_args ? arg_keys : event_keys, key, length), !is_args };
+	return at;
 }
 
-const char *profile_event_parse(const char *at, const char *end, struct profile_event *event)
+const char *profile_event_parse(
+	struct profile_layout *layout, const char *at, const char *end, struct profile_event *event)
 {
+	enum profile_step step = STEP_OPEN;
+	bool is_in_args = false, is_known = true;
+	uint32_t node = 0;
 	event->has = 0;
-	return parse_members(at + 1, end, event, event_keys, true);
+	event->is_malformed = false;
+	for (at++; at && step != STEP_END;) {
+		unsigned field;
+		uint32_t child = is_known ? profile_layout_find(layout, node, at) : 0;
+		if (child) {
+			const struct profile_layout_node *known = &layout->nodes[child];
+			at += known->length;
+			step = (enum profile_step)known->step;
+			field = known->field;
+		} else {
+			struct turn turn;
+			const char *from = at;
+			if (!(at = read_turn(from, end, step, is_in_args, &turn, event)))
+				return NULL;
+			step = turn.step;
+			field = turn.field;
+			if (is_known && turn.is_layout)
+				child = profile_layout_learn(layout, node, from, (size_t)(at - from), step, field);
+			is_known = child;
+		}
+		node = child;
+		if (step == STEP_VALUE) {
+			const char *value = token_space(at);
+			if (!(at = token_value(value, end, &event->fields[field])))
+				return token_ends_scalar(*value) && *value != '"' ? refuse(value, end, event) : NULL;
+			event->has |= 1u << field;
+		} else {
+			is_in_args = step == STEP_ARGS;
+		}
+	}
+	return at;
 }
 
 /* -- events -- */

@@ -28,16 +28,21 @@ enum profile_field {
 	FIELD_DEVICE_TYPE,
 	FIELD_DEVICE_ID,
 	FIELD_ARG_NAME,
-	FIELD_COUNT
+	FIELD_COUNT,
+	FIELD_OTHER = FIELD_COUNT
 };
 
 struct profile_event {
-	uint32_t has; /* 1 << enum profile_field */
-	struct profile_slice fields[FIELD_COUNT];
+	uint32_t has;      /* 1 << enum profile_field */
+	bool is_malformed; /* no more bytes can make it an event */
+	struct profile_slice fields[FIELD_COUNT + 1];
 };
 
+struct profile_layout;
+
 /* Reads an event; `at`: its '{'. Returns what follows it, or NULL (profile_token.h). */
-const char *profile_event_parse(const char *at, const char *end, struct profile_event *event);
+const char *profile_event_parse(
+	struct profile_layout *layout, const char *at, const char *end, struct profile_event *event);
 void profile_event_take(struct profile *profile, const struct profile_event *event);
 
 #endif

@@ -1,15 +1,21 @@
 #include "src/trace/reading/profile_read.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "src/trace/reading/profile_event.h"
 #include "src/trace/reading/profile_input.h"
+#include "src/trace/reading/profile_layout.h"
 
 struct reader {
 	struct profile *profile;
 	struct profile_input *input;
 	size_t at; /* in input->data */
 	bool has_events;
+	bool is_array;     /* the file is an array of events, not an object with one */
+	bool is_malformed; /* the outermost object: not JSON */
+	struct profile_layout *layout;
 };
 
 static const char *text_at(const struct reader *reader) { return reader->input->data + reader->at; }
@@ -63,13 +69,13 @@ static bool read_event(struct reader *reader)
 {
 	struct profile_event event;
 	for (;;) {
-		const char *end = text_end(reader), *next = profile_event_parse(text_at(reader), end, &event);
+		const char *end = text_end(reader), *next = profile_event_parse(reader->layout, text_at(reader), end, &event);
 		if (next && next <= end) {
 			profile_event_take(reader->profile, &event);
 			reader->at = (size_t)(next - reader->input->data);
 			return true;
 		}
-		if (profile_input_fill(reader->input, reader->at)) {
+		if (!event.is_malformed && profile_input_fill(reader->input, reader->at)) {
 			reader->at = 0;
 			continue;
 		}
@@ -81,7 +87,7 @@ static bool read_event(struct reader *reader)
 		uint64_t offset = offset_at(reader);
 		if (!find_next_event(reader)) {
 			reader->profile->is_cut = true;
-			reader->profile->damaged_offset = reader->profile->damaged_count ? reader->profile->damaged_offset : offset;
+			reader->profile->cut_offset = offset;
 			return false;
 		}
 		if (!reader->profile->damaged_count++)
@@ -101,7 +107,8 @@ static bool read_events(struct reader *reader)
 			if (!read_event(reader))
 				return false;
 			break;
-		case '\0': reader->profile->is_cut = true; return false;
+		/* The specification of Chrome's format lets an array go without its last bracket. */
+		case '\0': reader->profile->is_cut = !reader->is_array || reader->input->failed; return false;
 		default:
 			note_damage(reader);
 			if (!find_next_event(reader))
@@ -190,7 +197,8 @@ static bool read_member(struct reader *reader)
 				return true;
 			}
 		}
-		if (!profile_input_fill(reader->input, reader->at))
+		reader->is_malformed = colon && colon < end && *colon != ':';
+		if (reader->is_malformed || !profile_input_fill(reader->input, reader->at))
 			return false;
 		reader->at = 0;
 	}
@@ -199,16 +207,48 @@ static bool read_member(struct reader *reader)
 static void read_object(struct reader *reader)
 {
 	for (reader->at++;;) {
-		switch (peek(reader)) {
-		case '}': return;
-		case ',': reader->at++; break;
-		case '"':
-			if (read_member(reader))
-				break;
-			/* fall through */
-		default: reader->profile->is_cut = true; return;
+		char byte = peek(reader);
+		if (byte == '}')
+			return;
+		if (byte == ',') {
+			reader->at++;
+		} else if (byte != '"' || !read_member(reader)) {
+			reader->profile->is_cut = true;
+			reader->is_malformed |= byte && byte != '"';
+			return;
 		}
 	}
+}
+
+/* Whether what was read last is a closing bracket: then the text is damaged rather than cut off. */
+static bool ends_with_bracket(const struct profile_input *input)
+{
+	size_t at = input->length;
+	while (at && (unsigned char)input->data[at - 1] <= ' ')
+		at--;
+	return at && (input->data[at - 1] == '}' || input->data[at - 1] == ']');
+}
+
+/* Whether the file is a trace, as far as it could be read. `first`: its first byte. */
+static enum status judge(const struct reader *reader, char first, struct reason *why_not)
+{
+	const struct profile *profile = reader->profile;
+	bool is_cut = (first ? profile->is_cut : reader->input->failed) && !reader->is_malformed &&
+		(reader->input->failed || !ends_with_bracket(reader->input));
+	bool is_empty = profile->event_count == 0 && (profile->is_cut || profile->damaged_count);
+	if (reader->has_events && !is_empty && (!profile->event_count || profile->has_phases))
+		return STATUS_OK;
+	if (is_cut && !profile->event_count && !profile->damaged_count)
+		return reason_set(why_not, STATUS_UNSUPPORTED, "profile again, or copy the whole file",
+			"cut off at byte %" PRIu64 "%s, before its first event%s%s", profile->size,
+			profile->is_compressed ? " of the decompressed text" : "", profile->why_cut.text[0] ? ": " : "",
+			profile->why_cut.text);
+	return reason_set(why_not, STATUS_UNSUPPORTED, "give a file that torch.profiler wrote (export_chrome_trace)",
+		"no trace: %s",
+		reader->input->failed             ? profile->why_cut.text
+			: first && reader->has_events ? "its objects are no events"
+			: first                       ? "it has no traceEvents"
+										  : "the file is empty");
 }
 
 static enum status read_all(struct reader *reader, struct reason *why_not)
@@ -221,27 +261,29 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 	}
 	if (first == '[') {
 		reader->at++;
+		reader->is_array = true;
 		read_events(reader);
-		/* The specification of Chrome's format lets an array go without its last bracket. */
-		if (!profile->damaged_count && peek(reader) == '\0' && !reader->input->failed && profile->damaged_offset == 0)
-			profile->is_cut = false;
 	} else if (first == '{') {
 		read_object(reader);
 	}
-	profile->size = offset_at(reader);
 	profile->is_compressed = reader->input->is_compressed;
-	if (profile->is_cut && !profile->damaged_offset)
-		profile->damaged_offset = profile->size;
+	profile->size =
+		profile->is_cut && !profile->event_count ? reader->input->offset + reader->input->length : offset_at(reader);
+	if (profile->is_cut && !profile->cut_offset)
+		profile->cut_offset = profile->size;
+	if (!profile->damaged_count)
+		profile->damaged_offset = profile->cut_offset;
 	profile->why_cut = reader->input->why_not;
-	if (!reader->has_events || (!profile->event_count && (profile->is_cut || profile->damaged_count)) ||
-		(profile->event_count && !profile->has_phases))
-		return reason_set(why_not, STATUS_UNSUPPORTED, "give a file that torch.profiler wrote (export_chrome_trace)",
-			"no trace: %s",
-			reader->input->failed             ? profile->why_cut.text
-				: first && reader->has_events ? "its objects are no events"
-				: first                       ? "it has no traceEvents"
-											  : "the file is empty");
-	return STATUS_OK;
+	return judge(reader, first, why_not);
+}
+
+static enum status read_input(struct profile *profile, struct profile_input *input, struct reason *why_not)
+{
+	struct reader reader = { .profile = profile, .input = input, .layout = calloc(1, sizeof *reader.layout) };
+	enum status status =
+		reader.layout ? read_all(&reader, why_not) : reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	free(reader.layout);
+	return status;
 }
 
 enum status profile_read(
@@ -251,8 +293,7 @@ enum status profile_read(
 	struct reason why = { 0 };
 	enum status status = profile_input_open(&input, path, progress, why_not);
 	if (status == STATUS_OK) {
-		struct reader reader = { .profile = profile, .input = &input };
-		status = read_all(&reader, &why);
+		status = read_input(profile, &input, &why);
 		if (status != STATUS_OK)
 			reason_set(why_not, status, why.remedy, "%.120s is %s", path, why.text);
 	}
@@ -264,9 +305,8 @@ enum status profile_read_memory(struct profile *profile, const void *bytes, size
 {
 	struct profile_input input;
 	enum status status = profile_input_memory(&input, bytes, length);
-	struct reader reader = { .profile = profile, .input = &input };
 	if (status == STATUS_OK)
-		status = read_all(&reader, why_not);
+		status = read_input(profile, &input, why_not);
 	profile_input_close(&input);
 	return status;
 }

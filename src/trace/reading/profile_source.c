@@ -11,13 +11,15 @@
 
 #include "src/base/files/file.h"
 #include "src/base/thread.h"
+#include "src/trace/store/profile_token.h"
 
-/* A block stays in the processor's cache until it is parsed. */
-enum { BLOCK_SIZE = 256 << 10, BLOCK_COUNT = 4 };
+/* A block stays in the processor's cache until it is parsed. The reading thread sleeps until half of them are free, so
+ * that it is woken seldom. */
+enum { BLOCK_SIZE = 256 << 10, BLOCK_COUNT = 8 };
 
 struct block {
-	char *data;
-	size_t length, used;
+	char *memory; /* room before, bytes, padding */
+	size_t length;
 };
 
 struct profile_source {
@@ -36,6 +38,7 @@ struct profile_source {
 	pthread_cond_t changed;
 	struct block blocks[BLOCK_COUNT];
 	size_t first, count; /* the full blocks: blocks[first], … */
+	size_t held;         /* the first of them: the caller's */
 	bool is_end, is_stopped;
 };
 
@@ -91,12 +94,15 @@ static size_t read_gzip(struct profile_source *source, char *out, size_t size)
 	return size - stream->avail_out;
 }
 
+static char *bytes_of(const struct block *block) { return block->memory + PROFILE_SOURCE_ROOM_BEFORE; }
+
 /* A block to fill; NULL: the reader was stopped. */
 static struct block *next_free(struct profile_source *source)
 {
 	pthread_mutex_lock(&source->lock);
-	while (source->count == BLOCK_COUNT && !source->is_stopped)
-		pthread_cond_wait(&source->changed, &source->lock);
+	if (source->count == BLOCK_COUNT)
+		while (source->count > BLOCK_COUNT / 2 && !source->is_stopped)
+			pthread_cond_wait(&source->changed, &source->lock);
 	struct block *block = source->is_stopped ? NULL : &source->blocks[(source->first + source->count) % BLOCK_COUNT];
 	pthread_mutex_unlock(&source->lock);
 	return block;
@@ -108,8 +114,7 @@ static void *read_ahead(void *context)
 	struct block *block;
 	bool is_end = false;
 	while (!is_end && (block = next_free(source))) {
-		block->used = 0;
-		block->length = (source->is_compressed ? read_gzip : read_plain)(source, block->data, BLOCK_SIZE);
+		block->length = (source->is_compressed ? read_gzip : read_plain)(source, bytes_of(block), BLOCK_SIZE);
 		is_end = block->length == 0;
 		pthread_mutex_lock(&source->lock);
 		source->count += !is_end;
@@ -122,33 +127,31 @@ static void *read_ahead(void *context)
 
 /* -- on the caller's thread -- */
 
-static struct block *next_full(struct profile_source *source)
+size_t profile_source_next(struct profile_source *source, char **bytes)
 {
+	size_t length = 0;
+	if (profile_progress_is_stopped(source->progress))
+		return 0;
 	pthread_mutex_lock(&source->lock);
-	while (!source->count && !source->is_end)
+	while (source->count == source->held && !source->is_end)
 		pthread_cond_wait(&source->changed, &source->lock);
-	struct block *block = source->count ? &source->blocks[source->first] : NULL;
+	if (source->count > source->held) {
+		struct block *block = &source->blocks[(source->first + source->held++) % BLOCK_COUNT];
+		*bytes = bytes_of(block);
+		length = block->length;
+	}
 	pthread_mutex_unlock(&source->lock);
-	return block;
+	return length;
 }
 
-size_t profile_source_read(struct profile_source *source, char *out, size_t size)
+void profile_source_release(struct profile_source *source)
 {
-	struct block *block = profile_progress_is_stopped(source->progress) ? NULL : next_full(source);
-	if (!block)
-		return 0;
-	size_t length = block->length - block->used;
-	length = length < size ? length : size;
-	memcpy(out, block->data + block->used, length);
-	block->used += length;
-	if (block->used == block->length) {
-		pthread_mutex_lock(&source->lock);
-		source->first = (source->first + 1) % BLOCK_COUNT;
-		source->count--;
+	pthread_mutex_lock(&source->lock);
+	source->first = (source->first + 1) % BLOCK_COUNT;
+	source->held--;
+	if (--source->count == BLOCK_COUNT / 2)
 		pthread_cond_signal(&source->changed);
-		pthread_mutex_unlock(&source->lock);
-	}
-	return length;
+	pthread_mutex_unlock(&source->lock);
 }
 
 static void stop(struct profile_source *source)
@@ -205,7 +208,8 @@ static enum status begin(struct profile_source *source, const char *path, struct
 	}
 	bool is_good = source->is_stream_open == source->is_compressed;
 	for (size_t i = 0; i < BLOCK_COUNT; i++)
-		is_good &= (source->blocks[i].data = malloc(BLOCK_SIZE)) != NULL;
+		is_good &= (source->blocks[i].memory =
+						   malloc(PROFILE_SOURCE_ROOM_BEFORE + BLOCK_SIZE + PROFILE_TOKEN_PADDING)) != NULL;
 	source->has_thread = is_good && thread_start(&source->thread, read_ahead, source) == 0;
 	return source->has_thread ? STATUS_OK : reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 }
@@ -237,7 +241,7 @@ void profile_source_close(struct profile_source *source)
 	if (source->is_stream_open)
 		inflateEnd(&source->stream);
 	for (size_t i = 0; i < BLOCK_COUNT; i++)
-		free(source->blocks[i].data);
+		free(source->blocks[i].memory);
 	if (source->fd >= 0)
 		close(source->fd);
 	pthread_cond_destroy(&source->changed);

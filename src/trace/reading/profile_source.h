@@ -11,11 +11,16 @@
 
 struct profile_source;
 
+enum { PROFILE_SOURCE_ROOM_BEFORE = 32 << 10 };
+
 /* `path` may be - for standard input. `progress` may be NULL; once stopped, the source ends. */
 enum status profile_source_open(
 	struct profile_source **source, const char *path, struct profile_progress *progress, struct reason *why_not);
-/* At most `size` bytes into `out`; 0 = the end, or the file cannot be read further. */
-size_t profile_source_read(struct profile_source *source, char *out, size_t size);
+/* The next block, and its length: 0 = the end, or the file cannot be read further. Before it are
+ * PROFILE_SOURCE_ROOM_BEFORE bytes that the caller may write, behind it PROFILE_TOKEN_PADDING. It is the caller's until
+ * profile_source_release(), which returns the oldest; at most two at a time. */
+size_t profile_source_next(struct profile_source *source, char **block);
+void profile_source_release(struct profile_source *source);
 /* After the end: why the file could not be read further; STATUS_OK: it ended. */
 enum status profile_source_failure(struct profile_source *source, struct reason *why_not);
 bool profile_source_is_compressed(const struct profile_source *source);

@@ -29,21 +29,15 @@ static const struct {
 
 static void print_row(struct buffer *out, const char *name, uint64_t a, uint64_t b, int width)
 {
-	char number[NUMBER_SIZE], text[NUMBER_SIZE + 4];
-	int64_t difference = (int64_t)(b - a);
+	char number[NUMBER_SIZE];
+	double difference = (double)(int64_t)(b - a);
 	profile_cell(out, name, width - 41);
 	profile_cell(out, format_bytes(number, (double)a), -9);
 	profile_cell(out, format_bytes(number, (double)b), -9);
-	snprintf(text, sizeof text, "%s%s", difference < 0 ? "−" : "+", format_bytes(number, fabs((double)difference)));
-	profile_cell(out, text, -10);
-	if (a && b)
-		snprintf(
-			text, sizeof text, "%s%.0f %%", difference < 0 ? "−" : "+", fabs((double)difference) / (double)a * 100);
-	else
-		snprintf(text, sizeof text, "%s", a ? "gone" : b ? "new" : "–");
-	profile_cell(out, text, -8);
-	out->data[--out->length] = '\0';
-	buffer_puts(out, "\n");
+	profile_change_cells(out, difference, format_bytes(number, fabs(difference)), b ? (double)a : NAN,
+		a       ? "gone"
+			: b ? "new"
+				: "–");
 }
 
 /* The lines that hold more come first; those that hold less are the last rows. */

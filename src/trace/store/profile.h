@@ -127,8 +127,9 @@ struct profile {
 	bool has_phases;         /* an event says its phase ("ph"): the file is a trace */
 	uint64_t ignored_count;  /* X events without a time, and the like */
 	uint64_t damaged_count;  /* not JSON */
-	uint64_t damaged_offset; /* of the first */
+	uint64_t damaged_offset; /* of the first; of none: cut_offset */
 	bool is_cut;             /* the file ends within an event or before its end */
+	uint64_t cut_offset;     /* of that event, or of the end */
 	bool is_compressed;
 	uint64_t size;         /* bytes read (decompressed) */
 	struct reason why_cut; /* why reading ended early; empty = it did not */

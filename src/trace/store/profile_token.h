@@ -95,10 +95,9 @@ static inline const char *token_bracket(const char *at, const char *end)
 	return NULL;
 }
 
-/* Behind the array or object that begins at `at`. Brackets are counted, not matched: no recursion. */
-static inline const char *token_skip_nested(const char *at, const char *end)
+/* Behind the array or object that is `depth` levels deep at `at`. Brackets are counted, not matched: no recursion. */
+static inline const char *token_leave_nested(const char *at, const char *end, size_t depth)
 {
-	size_t depth = 0;
 	while ((at = token_bracket(at, end)) && at < end) {
 		char byte = *at++;
 		if (byte == '"') {
@@ -114,10 +113,82 @@ static inline const char *token_skip_nested(const char *at, const char *end)
 	return NULL;
 }
 
+#ifdef __SSE2__
+/* Which of 64 bytes are quotes, brackets, …: a bit each. */
+struct token_marks {
+	uint64_t quotes, opens, shuts, escapes;
+};
+
+static inline uint64_t token_mark(__m128i bytes, __m128i byte, unsigned shift)
+{
+	return (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, byte)) << shift;
+}
+
+static inline struct token_marks token_marks_of(const char *at)
+{
+	const __m128i quote = _mm_set1_epi8('"'), open = _mm_set1_epi8('{'), shut = _mm_set1_epi8('}'),
+				  low = _mm_set1_epi8(0x20), escape = _mm_set1_epi8('\\');
+	struct token_marks marks = { 0 };
+	for (unsigned i = 0; i < 64; i += 16) {
+		__m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + i)), lowered = _mm_or_si128(bytes, low);
+		marks.quotes |= token_mark(bytes, quote, i);
+		marks.opens |= token_mark(lowered, open, i);
+		marks.shuts |= token_mark(lowered, shut, i);
+		marks.escapes |= token_mark(bytes, escape, i);
+	}
+	return marks;
+}
+
+/* Each bit: whether an odd number of bits at or below it is set. */
+static inline uint64_t token_parity(uint64_t bits)
+{
+	for (unsigned shift = 1; shift < 64; shift *= 2)
+		bits ^= bits << shift;
+	return bits;
+}
+
+static inline const char *token_skip_nested(const char *at, const char *end)
+{
+	size_t depth = 0;
+	uint64_t is_in_string = 0; /* all bits, or none */
+	for (; at < end; at += 64) {
+		struct token_marks marks = token_marks_of(at);
+		if (marks.escapes) {
+			if (is_in_string && (at = token_string_end(at, end)))
+				at++;
+			return at ? token_leave_nested(at, end, depth) : NULL;
+		}
+		uint64_t strings = token_parity(marks.quotes) ^ is_in_string, brackets = (marks.opens | marks.shuts) & ~strings;
+		is_in_string = (uint64_t)((int64_t)strings >> 63);
+		for (; brackets; brackets &= brackets - 1) {
+			depth += marks.opens & brackets & -brackets ? 1 : (size_t)-1;
+			if (!depth)
+				return at + __builtin_ctzll(brackets) + 1;
+		}
+	}
+	return NULL;
+}
+#else
+static inline const char *token_skip_nested(const char *at, const char *end) { return token_leave_nested(at, end, 0); }
+#endif
+
 static inline bool token_ends_scalar(char byte)
 {
 	return byte == ',' || byte == '}' || byte == ']' || byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t' ||
 		byte == '"' || byte == '#';
+}
+
+/* Behind the digits, points and signs at `at`, or some of them. */
+static inline const char *token_digits_end(const char *at)
+{
+#ifdef __SSE2__
+	const __m128i first = _mm_set1_epi8('-'), range = _mm_set1_epi8('9' - '-');
+	__m128i bytes = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)at), first);
+	unsigned found = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(bytes, range), bytes));
+	return at + __builtin_ctz(~found);
+#else
+	return at;
+#endif
 }
 
 /* Behind a value of any kind; *value, if wanted, is its text, a string's without quotes. */
@@ -132,6 +203,7 @@ static inline const char *token_value(const char *at, const char *end, struct pr
 		if (!(at = stop = token_skip_nested(at, end)))
 			return NULL;
 	} else {
+		at = token_digits_end(at);
 		while (!token_ends_scalar(*at))
 			at++;
 		if (at == start || at >= end)

@@ -1,0 +1,230 @@
+/* The reader of traces: blocks of a file, layouts of events, damage. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/buffer.h"
+#include "src/trace/analysis/profile_analysis.h"
+#include "src/trace/output/profile_json.h"
+#include "tests/support/suite.h"
+
+static struct profile_analysis *all;
+static struct buffer text, file_json, memory_json;
+static char path[64];
+
+static void setup(void)
+{
+	all = malloc(sizeof *all);
+	text = file_json = memory_json = (struct buffer)BUFFER_INIT;
+	snprintf(path, sizeof path, "/tmp/pmtop-reading-XXXXXX");
+	int fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+}
+
+static void teardown(void)
+{
+	unlink(path);
+	free(all);
+	buffer_release(&text);
+	buffer_release(&file_json);
+	buffer_release(&memory_json);
+}
+
+static void as_json(struct buffer *out)
+{
+	struct profile_view view = { .width = 80, .limit = 10000 };
+	buffer_clear(out);
+	all->path[0] = '\0';
+	profile_as_json(out, &all, 1, &view);
+}
+
+/* Reads the text from a file and from memory: both must say the same. The profile of the file stays open. */
+static void read_text(void)
+{
+	struct reason reason;
+	FILE *file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_eq(fwrite(text.data, 1, text.length, file), text.length);
+	ck_assert_int_eq(fclose(file), 0);
+	ck_assert_int_eq(profile_analyse_memory(all, text.data, text.length, GROUP_NAME, &reason), STATUS_OK);
+	as_json(&memory_json);
+	profile_analysis_release(all);
+	ck_assert_int_eq(profile_analyse(all, path, GROUP_NAME, NULL, &reason), STATUS_OK);
+	as_json(&file_json);
+	ck_assert_str_eq(file_json.data, memory_json.data);
+}
+
+static const struct profile_op *first_op(void)
+{
+	ck_assert_uint_gt(all->ops.count, 0);
+	return &all->ops.rows[0];
+}
+
+/* As Kineto writes them; `filler` lies in args. */
+static void add_event(unsigned number, const char *filler)
+{
+	buffer_printf(&text,
+		"%s\n  {\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 7, \"tid\": 8,\n"
+		"    \"ts\": %u.250, \"dur\": 3.125,\n    \"args\": {\n      \"External id\": %u%s\n    }\n  }",
+		number ? "," : "", 1000 + 10 * number, number + 1, filler);
+}
+
+START_TEST(an_event_may_lie_in_two_blocks_wherever_they_meet)
+{
+	enum { EVENTS = 12000 };
+	buffer_puts(&text, "{\"traceEvents\": [");
+	for (unsigned i = 0; i < EVENTS; i++)
+		add_event(i, i % 3 ? "" : ", \"Input type\": [\"float\", \"]}\\\"\"], \"Ev Idx\": 3");
+	buffer_puts(&text, "\n]}");
+	ck_assert_uint_gt(text.length, 6 * (256 << 10));
+	read_text();
+	ck_assert_uint_eq(all->profile.event_count, EVENTS);
+	ck_assert_uint_eq(all->profile.damaged_count, 0);
+	ck_assert_uint_eq(first_op()->count, EVENTS);
+	ck_assert_int_eq(first_op()->total_ns, EVENTS * INT64_C(3125));
+	profile_analysis_release(all);
+}
+END_TEST
+
+START_TEST(a_value_may_be_larger_than_a_block)
+{
+	char *filler = malloc(700000);
+	memset(filler, 'x', 700000);
+	memcpy(filler, ", \"k\": \"", 8);
+	memcpy(filler + 699998, "\"", 2);
+	buffer_puts(&text, "{\"traceEvents\": [");
+	for (unsigned i = 0; i < 4; i++)
+		add_event(i, i % 2 ? filler : "");
+	buffer_puts(&text, "\n]}");
+	free(filler);
+	read_text();
+	ck_assert_uint_eq(first_op()->count, 4);
+	ck_assert_uint_eq(all->profile.damaged_count, 0);
+	profile_analysis_release(all);
+}
+END_TEST
+
+START_TEST(damage_in_a_file_is_found_at_its_byte)
+{
+	buffer_puts(&text, "{\"traceEvents\": [");
+	for (unsigned i = 0; i < 400; i++)
+		add_event(i, "");
+	buffer_puts(&text, "\n]}");
+	char *damage = memmem(text.data + 20000, text.length - 20000, "\"tid\":", 6);
+	damage[5] = ' ';
+	read_text();
+	const char *event = damage;
+	while (*event != '{')
+		event--;
+	ck_assert_uint_eq(all->profile.damaged_count, 1);
+	ck_assert_uint_eq(all->profile.damaged_offset, (uint64_t)(event - text.data));
+	ck_assert_uint_eq(all->profile.event_count, 399);
+	profile_analysis_release(all);
+}
+END_TEST
+
+START_TEST(damage_is_not_taken_for_an_event_that_goes_on)
+{
+	buffer_puts(&text, "{\"traceEvents\": [");
+	add_event(0, ", \"k\" 1");
+	char *blank = malloc(70 << 20);
+	memset(blank, ' ', 70 << 20);
+	buffer_add(&text, blank, 70 << 20);
+	free(blank);
+	add_event(1, "");
+	buffer_puts(&text, "\n]}");
+	read_text();
+	ck_assert(!all->profile.is_cut);
+	ck_assert_uint_eq(all->profile.damaged_count, 1);
+	ck_assert_uint_eq(all->profile.event_count, 1);
+	profile_analysis_release(all);
+}
+END_TEST
+
+START_TEST(a_file_without_events_is_cut_off_or_no_trace)
+{
+	static const struct {
+		const char *text, *reason;
+	} rows[] = {
+		{ "{\"schemaVersion\": 1, \"devicePro", "cut off at byte 31, before its first event" },
+		{ "{\"traceEvents\": [", "cut off at byte 17, before its first event" },
+		{ "{\"traceEvents\": [\n  {\n    \"ph\": \"X\", \"na", "cut off at byte 40, before its first event" },
+		{ "{\"schemaVersion\": 1}", "no trace: it has no traceEvents" },
+		{ "{\"schemaVersion\" 1}", "no trace: it has no traceEvents" },
+		{ "{schemaVersion: 1}", "no trace: it has no traceEvents" },
+		{ "{\"traceEvents\": [1, 2]}", "no trace: its objects are no events" },
+		{ "", "no trace: the file is empty" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct reason reason = { "", "" };
+		ck_assert_int_eq(
+			profile_analyse_memory(all, rows[i].text, strlen(rows[i].text), GROUP_NAME, &reason), STATUS_UNSUPPORTED);
+		ck_assert_str_eq(reason.text, rows[i].reason);
+	}
+}
+END_TEST
+
+START_TEST(a_layout_that_was_learnt_does_not_hide_another)
+{
+	/* Times of 1, 2, 4, … µs: the sum says which events were read right. */
+	static const char *const events[] = {
+		"{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"args\":null,\"pid\":1,\"tid\":1}",
+		"{\"ph\":\"X\",\"name\":\"a\",\"ts\":10,\"dur\":2,\"args\":{\"dur\":9,\"args\":{\"dur\":7}},\"pid\":1,\"tid\":"
+		"1}",
+		"{\"ph\":\"X\",\"name\":\"a\",\"ts\":20,\"dur\": 4 ,\"args\":{},\"pid\":1,\"tid\":1}",
+		"{\"ph\":\"X\",\"name\":\"a\",\"ts\":30,\"dur\":  8,\"args\":{\"dur\":9},\"pid\":1,\"tid\":1,}",
+		"{ \"ph\" : \"X\" , \"name\":\"a\",\"ts\":50,\"dur\":\n16}",
+		"{\"args\":{\"args\":3},\"ph\":\"X\",\"name\":\"a\",\"ts\":80,\"#\":5,\"dur\":32}",
+		"{\"ph\":\"X\",\"name\":\"a\",\"ts\":150,\"dur\":64,\"a key that is longer than what a node can hold\":[{}]}",
+	};
+	enum { EVENTS = sizeof events / sizeof *events };
+	buffer_puts(&text, "[");
+	for (unsigned round = 0; round < 3; round++)
+		for (unsigned i = 0; i < EVENTS; i++)
+			buffer_printf(&text, "%s%s", round || i ? "," : "", events[i]);
+	buffer_puts(&text, "]");
+	read_text();
+	int64_t total_ns = 0;
+	for (uint32_t track = 0; track < all->profile.track_count; track++)
+		for (uint32_t i = 0; i < all->profile.tracks[track].host_count; i++)
+			total_ns += all->profile.tracks[track].hosts[i].duration_ns;
+	ck_assert_uint_eq(all->profile.event_count, 3 * EVENTS);
+	ck_assert_int_eq(total_ns, 3 * 127000);
+	profile_analysis_release(all);
+}
+END_TEST
+
+START_TEST(more_layouts_than_are_kept_are_read_all_the_same)
+{
+	enum { EVENTS = 3000 };
+	buffer_puts(&text, "{\"traceEvents\": [");
+	for (unsigned i = 0; i < EVENTS; i++) {
+		char filler[64];
+		snprintf(filler, sizeof filler, ", \"k%u\": {\"a\": [%u]}, \"j%u\": \"}\"", i % 1500, i, i);
+		add_event(i, filler);
+	}
+	buffer_puts(&text, "\n]}");
+	read_text();
+	ck_assert_uint_eq(first_op()->count, EVENTS);
+	profile_analysis_release(all);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("trace reading");
+	TCase *cases = tcase_create("all");
+	tcase_add_checked_fixture(cases, setup, teardown);
+	tcase_add_test(cases, an_event_may_lie_in_two_blocks_wherever_they_meet);
+	tcase_add_test(cases, a_value_may_be_larger_than_a_block);
+	tcase_add_test(cases, damage_in_a_file_is_found_at_its_byte);
+	tcase_add_test(cases, damage_is_not_taken_for_an_event_that_goes_on);
+	tcase_add_test(cases, a_file_without_events_is_cut_off_or_no_trace);
+	tcase_add_test(cases, a_layout_that_was_learnt_does_not_hide_another);
+	tcase_add_test(cases, more_layouts_than_are_kept_are_read_all_the_same);
+	suite_add_tcase(suite, cases);
+	return suite_run(suite);
+}
