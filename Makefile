@@ -254,8 +254,12 @@ $(BUILD)/tests/bench/hello: tests/bench/hello.c | $(BUILD)/.needs
 $(BUILD)/tests/bench/why/synthetic $(BUILD)/tests/bench/stream $(BUILD)/tests/bench/fleet_stream: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# With Python's, where check-python has made their environment.
-bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(BUILD)/tests/bench/stream $(WORKLOADS) $(FAKE_NVML) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
+# nvitop and py-spy, to stand beside pmtop. Without a network their rows say that they are not here.
+$(BUILD)/peers-venv/installed:
+	@$(PYTHON) -m venv $(BUILD)/peers-venv && $(BUILD)/peers-venv/bin/pip install -q nvitop py-spy && touch $@ || echo 'bench: without nvitop and py-spy' >&2
+
+# With Python's, where check-python has made their environment. BENCH_FLAGS: --smoke, --gate, names such as bench_peers (tests/bench/run).
+bench: all $(BENCHES) $(if $(findstring --smoke,$(BENCH_FLAGS)),,$(BUILD)/peers-venv/installed) $(BUILD)/tests/bench/hello $(BUILD)/tests/bench/stream $(WORKLOADS) $(FAKE_NVML) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
 
 # 1,000 synthetic hosts (FLEET_HOSTS) on one screen: CPU and memory of the root.

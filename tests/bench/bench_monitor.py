@@ -2,108 +2,38 @@
 """What pmtop costs as a monitor, beside top, htop and a bare ncurses program, on a real training run and a terminal of 200x50.
 
 Prints rows for tests/bench/run (see there). Each figure stands beside its anchor from the same run, taken in turn; CPU is the scheduler's own
-account (/proc/PID/task/*/schedstat) over a window, all threads. PMTOP_BENCH_SMOKE=1 only shows that it works.
+account over a window, all threads and children. PMTOP_BENCH_SMOKE=1 only shows that it works.
 """
-import fcntl
 import json
 import os
-import pty
 import re
 import shutil
-import signal
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
-import threading
 import time
 
-BUILD = os.environ.get('PMTOP_BUILD', 'build')
-SMOKE = os.environ.get('PMTOP_BENCH_SMOKE') == '1'
+sys.dont_write_bytecode = True
+from monitors import BUILD, PMTOP, SMOKE, TRAINER, Screen, absent, end, pss_bytes, row  # noqa: E402
+
 ROUNDS, WINDOW_S, SETTLE_S = (1, 1.0, 1.0) if SMOKE else (5, 6.0, 1.5)
 FRAME_TRIALS = 3 if SMOKE else 15
 PAIRS = 1 if SMOKE else 7
-PMTOP = os.path.join(BUILD, 'pmtop')
-TRAINER = os.path.join(BUILD, 'tests/workloads/trainer')
 HELLO = os.path.join(BUILD, 'tests/bench/hello')
-ENVIRONMENT = dict(os.environ, TERM='xterm-256color', LC_ALL='C.UTF-8', XDG_CONFIG_HOME='/dev/null/none')
-
-
-class Screen:
-    """A program on a pseudo-terminal whose output is taken as it comes."""
-
-    def __init__(self, *command):
-        self.bytes, self.text, self.read_at = 0, b'', 0.0
-        self.started_at = time.monotonic()
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', 50, 200, 0, 0))
-            os.execvpe(command[0], command, ENVIRONMENT)
-        self.reader = threading.Thread(target=self._drain, daemon=True)
-        self.reader.start()
-
-    def _drain(self):
-        while True:
-            try:
-                data = os.read(self.fd, 65536)
-            except OSError:
-                return
-            if not data:
-                return
-            self.read_at = time.monotonic()
-            self.bytes += len(data)
-            self.text = (self.text + data)[-262144:]
-
-    def press(self, keys):
-        os.write(self.fd, keys)
-
-    def cpu_s(self):
-        total = 0
-        for task in os.listdir(f'/proc/{self.pid}/task'):
-            with open(f'/proc/{self.pid}/task/{task}/schedstat') as file:
-                total += int(file.read().split()[0])
-        return total / 1e9
-
-    def close(self):
-        try:
-            os.kill(self.pid, signal.SIGTERM)
-        except ProcessLookupError:
-            pass
-        status = os.waitpid(self.pid, 0)[1]
-        self.reader.join(2)
-        os.close(self.fd)
-        return status
-
-
-def row(claim, values, limit, unit, anchor):
-    """One line for tests/bench/run; values are those of the rounds."""
-    print('row', claim, statistics.median(values), min(values), max(values), '-' if limit is None else limit, unit, anchor, sep='\t', flush=True)
-
-
-def absent(claim, why):
-    print('absent', claim, why, sep='\t', flush=True)
 
 
 def trainer(*arguments):
     return subprocess.Popen([TRAINER, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
-def end(process):
-    process.terminate()
-    process.wait()
-
-
 def cpu_ratio(*command):
-    """CPU seconds per second of a monitor, once it has settled."""
+    """CPU seconds per second of a monitor and its children, once it has settled."""
     screen = Screen(*command)
     try:
         time.sleep(SETTLE_S)
-        began, before = time.monotonic(), screen.cpu_s()
-        time.sleep(WINDOW_S)
-        return (screen.cpu_s() - before) / (time.monotonic() - began)
-    except FileNotFoundError:
+        return screen.taken(WINDOW_S)[0]
+    except OSError:
         sys.exit(f'bench: {" ".join(command)} ended: {screen.text[-300:]!r}')
     finally:
         screen.close()
@@ -145,11 +75,6 @@ def measure_cpu(pid):
     row('CPU of pmtop with 500 more processes ÷ without', each(crowded, pmtop), 1.05, '×', f'with {ms(crowded)}, without {ms(pmtop)}')
 
 
-def pss_bytes(pid):
-    with open(f'/proc/{pid}/smaps_rollup') as file:
-        return next(int(line.split()[1]) * 1024 for line in file if line.startswith('Pss:'))
-
-
 def measure_memory():
     sleeper = subprocess.Popen(['sleep', '1000'])
     values = []
@@ -165,13 +90,8 @@ def measure_memory():
 def first_frame(marker, *command):
     """Seconds from the start until the burst of output that holds `marker` is over."""
     screen = Screen(*command)
-    deadline = time.monotonic() + 10
     try:
-        while marker not in screen.text or time.monotonic() - screen.read_at < 0.03:
-            if time.monotonic() > deadline:
-                sys.exit(f'bench: no {marker} from {command[0]} within 10 s')
-            time.sleep(0.001)
-        return screen.read_at - screen.started_at
+        return screen.first_picture_s([marker])
     finally:
         screen.close()
 
