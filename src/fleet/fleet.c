@@ -81,6 +81,8 @@ enum status fleet_open(
 		return status;
 	}
 	raise_limit(count);
+	/* Without a terminal ssh would ask in a window, for each host one. */
+	setenv("SSH_ASKPASS_REQUIRE", "never", 0);
 	/* A host that is gone is noticed by its output. */
 	signal(SIGPIPE, SIG_IGN);
 	*out = fleet;
