@@ -8,10 +8,13 @@
 
 #include "src/base/clock.h"
 
-/* The first exchanges come quickly, so that an estimate is there at once. */
+/* The first exchanges come quickly, so that an estimate is there at once, and all while the error is above the goal: on
+ * a busy machine few of them are fast. */
 enum { QUICK_ANSWERS = 6 };
 #define QUICK_NS (300 * NS_PER_MS)
+#define BUSY_NS (500 * NS_PER_MS)
 #define CALM_NS (5 * NS_PER_S)
+#define GOAL_NS (2 * NS_PER_MS)
 /* A question without an answer for so long is given up. */
 #define LOST_NS (5 * NS_PER_S)
 /* Two quartzes of 100 ppm each. A clock that is slewed faster contradicts the older bounds, which are then left out. */
@@ -43,6 +46,52 @@ bool fleet_clock_ask(struct fleet_clock *clock, int64_t now_ns, char out[FLEET_C
 /* Far from the limits of int64_t, so that differences cannot overflow. */
 static bool is_time(int64_t ns) { return ns > -(INT64_C(1) << 61) && ns < INT64_C(1) << 61; }
 
+/* What the bounds of an exchange are worth at `now_ns`: both clocks may have drifted apart since. */
+static struct fleet_bounds widen(const struct fleet_bounds *row, int64_t now_ns)
+{
+	int64_t age_ns = now_ns > row->at_ns ? now_ns - row->at_ns : 0, drift_ns = age_ns / 1000000 * DRIFT_PPM;
+	return (struct fleet_bounds){ row->at_ns, row->low_ns - drift_ns, row->high_ns + drift_ns };
+}
+
+/* Newest first, until one contradicts: a clock was set, or the machine was suspended, before the newer ones. */
+static struct fleet_bounds intersect(const struct fleet_clock *clock, int64_t now_ns)
+{
+	struct fleet_bounds all = { now_ns, INT64_MIN, INT64_MAX };
+	for (unsigned i = clock->row_count; i-- > 0;) {
+		struct fleet_bounds row = widen(&clock->rows[i], now_ns);
+		if (row.low_ns > all.high_ns || row.high_ns < all.low_ns)
+			break;
+		all.low_ns = row.low_ns > all.low_ns ? row.low_ns : all.low_ns;
+		all.high_ns = row.high_ns < all.high_ns ? row.high_ns : all.high_ns;
+	}
+	return all;
+}
+
+/* The widest bounds go when there is no room: a fast exchange is worth more than a new one. */
+static void add_row(struct fleet_clock *clock, struct fleet_bounds row)
+{
+	unsigned widest = 0;
+	int64_t most_ns = -1;
+	for (unsigned i = 0; i < clock->row_count; i++) {
+		struct fleet_bounds bounds = widen(&clock->rows[i], row.at_ns);
+		if (bounds.high_ns - bounds.low_ns > most_ns) {
+			most_ns = bounds.high_ns - bounds.low_ns;
+			widest = i;
+		}
+	}
+	if (clock->row_count == FLEET_CLOCK_ROWS)
+		memmove(&clock->rows[widest], &clock->rows[widest + 1], (--clock->row_count - widest) * sizeof row);
+	clock->rows[clock->row_count++] = row;
+}
+
+static int64_t pause_after(const struct fleet_clock *clock, int64_t now_ns)
+{
+	struct fleet_bounds all = intersect(clock, now_ns);
+	if (clock->answers < QUICK_ANSWERS)
+		return QUICK_NS;
+	return all.high_ns - all.low_ns > 2 * GOAL_NS ? BUSY_NS : CALM_NS;
+}
+
 bool fleet_clock_answer(struct fleet_clock *clock, const char *line, int64_t now_ns)
 {
 	uint32_t number;
@@ -58,9 +107,10 @@ bool fleet_clock_answer(struct fleet_clock *clock, const char *line, int64_t now
 	/* The host says that it took longer than the exchange did. */
 	if (row.low_ns > row.high_ns)
 		return true;
-	clock->rows[clock->answers++ % FLEET_CLOCK_ROWS] = row;
+	add_row(clock, row);
+	clock->answers++;
 	clock->wall_ns = wall_ns - sent_ns;
-	clock->due_ns = now_ns + (clock->answers < QUICK_ANSWERS ? QUICK_NS : CALM_NS);
+	clock->due_ns = now_ns + pause_after(clock, now_ns);
 	return true;
 }
 
@@ -74,22 +124,6 @@ void fleet_clock_heard(struct fleet_clock *clock, int64_t host_ns, int64_t now_n
 	clock->has_one_way = true;
 	clock->one_way_ns = ahead_ns;
 	clock->one_way_at_ns = now_ns;
-}
-
-/* Newest first, until one contradicts: a clock was set, or the machine was suspended, before the newer ones. */
-static struct fleet_bounds intersect(const struct fleet_clock *clock, int64_t now_ns)
-{
-	struct fleet_bounds all = { now_ns, INT64_MIN, INT64_MAX };
-	for (uint64_t i = clock->answers; i-- > 0 && clock->answers - i <= FLEET_CLOCK_ROWS;) {
-		const struct fleet_bounds *row = &clock->rows[i % FLEET_CLOCK_ROWS];
-		int64_t age_ns = now_ns > row->at_ns ? now_ns - row->at_ns : 0, drift_ns = age_ns / 1000000 * DRIFT_PPM;
-		int64_t low_ns = row->low_ns - drift_ns, high_ns = row->high_ns + drift_ns;
-		if (low_ns > all.high_ns || high_ns < all.low_ns)
-			break;
-		all.low_ns = low_ns > all.low_ns ? low_ns : all.low_ns;
-		all.high_ns = high_ns < all.high_ns ? high_ns : all.high_ns;
-	}
-	return all;
 }
 
 struct fleet_offset fleet_clock_offset(const struct fleet_clock *clock, int64_t now_ns, int64_t wall_ns)

@@ -27,7 +27,7 @@
 #define RATE_NS (2 * NS_PER_S)
 #define END_MAX_NS NS_PER_S
 /* LENT_RECORDS_MAX: larger storage is not retained. */
-enum { WAKES_MAX = 64, LENT_RECORDS_MAX = 16 * 1024, NOT_FOUND = 127, WRONG_TIMES_MIN = 20 };
+enum { WAKES_MAX = 64, LENT_RECORDS_MAX = 16 * 1024, WRONG_TIMES_MIN = 20 };
 
 const char *fleet_host_state_name(enum fleet_host_state state)
 {
@@ -119,7 +119,8 @@ void fleet_host_start(struct fleet_host *host, int64_t now_ns)
 	host->set_ns = 0;
 	host->has_dictionary = false;
 	host->line_length = 0;
-	host->line[0] = host->last_line[0] = '\0';
+	host->line[0] = '\0';
+	host->said = (struct fleet_said){ 0 };
 	host->clock = (struct fleet_clock){ 0 };
 	for (unsigned i = 0; i < host->rank_count; i++)
 		host->ranks[i]->is_stale = true;
@@ -135,24 +136,25 @@ void fleet_host_start(struct fleet_host *host, int64_t now_ns)
 	end_with(host, now_ns);
 }
 
-/* What its process said last, or how it ended. */
+/* What its process said, or how it ended. */
 static void explain_end(struct fleet_host *host, int status, bool is_reaped)
 {
-	const char *said = host->last_line;
+	int exited = is_reaped && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	const char *said = host->said.text, *advice = fleet_said_advice(&host->said, exited);
 	const char *prefix = "pmtop: ";
 	if (strncmp(said, prefix, strlen(prefix)) == 0)
 		said += strlen(prefix);
-	if (is_reaped && WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND)
-		snprintf(host->reason, sizeof host->reason, "%.110s: install pmtop there, or name it with --program",
-			said[0] ? said : "command not found");
-	else if (is_reaped && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (exited == 0)
 		snprintf(host->reason, sizeof host->reason, "its run has ended");
+	else if (advice)
+		snprintf(host->reason, sizeof host->reason, "%.110s \342\206\222 %.80s", said[0] ? said : "command not found",
+			advice);
 	else if (said[0])
 		snprintf(host->reason, sizeof host->reason, "%.190s", said);
 	else if (is_reaped && WIFSIGNALED(status))
 		snprintf(host->reason, sizeof host->reason, "its process was killed by signal %d", WTERMSIG(status));
-	else if (is_reaped && WIFEXITED(status) && WEXITSTATUS(status))
-		snprintf(host->reason, sizeof host->reason, "its process ended with status %d", WEXITSTATUS(status));
+	else if (exited > 0)
+		snprintf(host->reason, sizeof host->reason, "its process ended with status %d", exited);
 	else
 		snprintf(host->reason, sizeof host->reason, "its stream ended");
 }
@@ -183,7 +185,7 @@ static void take_line(struct fleet_host *host, int64_t now_ns)
 {
 	host->line[host->line_length] = '\0';
 	if (host->line_length && !fleet_clock_answer(&host->clock, host->line, now_ns))
-		text_clean(host->last_line, sizeof host->last_line, host->line, host->line_length);
+		fleet_said_take(&host->said, host->line, host->line_length, now_ns);
 	host->line_length = 0;
 }
 
@@ -240,18 +242,17 @@ static void measure_rate(struct fleet_host *host, int64_t now_ns)
 
 static void note_silence(struct fleet_host *host, int64_t now_ns)
 {
-	char text[NUMBER_SIZE];
 	bool is_silent = host->set_ns && now_ns - host->set_ns > fleet_host_silence_ns(host);
 	if (!host->set_ns) {
 		if (now_ns - host->started_ns > fleet_host_silence_ns(host))
-			snprintf(host->reason, sizeof host->reason, "no answer for %s",
-				format_seconds(text, floor(seconds_between(host->started_ns, now_ns))));
+			snprintf(host->reason, sizeof host->reason, "no answer for %.0f s",
+				floor(seconds_between(host->started_ns, now_ns)));
 		return;
 	}
 	set_state(host, is_silent ? FLEET_HOST_SILENT : FLEET_HOST_LIVE, now_ns);
 	if (is_silent)
-		snprintf(host->reason, sizeof host->reason, "no samples for %s",
-			format_seconds(text, floor(seconds_between(host->set_ns, now_ns))));
+		snprintf(
+			host->reason, sizeof host->reason, "no samples for %.0f s", floor(seconds_between(host->set_ns, now_ns)));
 	else if (host->wrong_times >= WRONG_TIMES_MIN)
 		snprintf(host->reason, sizeof host->reason, "the times of %llu records are impossible: they were left out",
 			(unsigned long long)host->wrong_times);

@@ -15,6 +15,7 @@
 #include "src/base/buffer.h"
 #include "src/fleet/fleet_clock.h"
 #include "src/fleet/fleet_rank.h"
+#include "src/fleet/fleet_said.h"
 #include "src/samples/sample_set.h"
 
 #define FLEET_HOST_STATES(X) \
@@ -31,7 +32,7 @@ enum fleet_host_state {
 		FLEET_HOST_STATE_COUNT
 };
 
-enum { FLEET_HOST_RANKS = 64, FLEET_NAME_SIZE = 128, FLEET_REASON_SIZE = 200, FLEET_LINE_SIZE = 256 };
+enum { FLEET_HOST_RANKS = 64, FLEET_NAME_SIZE = 128, FLEET_REASON_SIZE = 200 };
 
 struct stream_reader;
 
@@ -55,8 +56,9 @@ struct fleet_host {
 	bool has_dictionary;
 	uint64_t bytes, rate_bytes, nonsense_bytes, wrong_times;
 	int64_t rate_ns;
-	double bytes_per_s;                                     /* NAN until measured */
-	char line[FLEET_LINE_SIZE], last_line[FLEET_LINE_SIZE]; /* of standard error: in progress; the last one */
+	double bytes_per_s;         /* NAN until measured */
+	char line[FLEET_LINE_SIZE]; /* of standard error, in progress */
+	struct fleet_said said;
 	size_t line_length;
 	unsigned wakes; /* by its errors, since the last step */
 	struct fleet_clock clock;

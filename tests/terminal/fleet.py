@@ -24,9 +24,11 @@ scratch = tempfile.mkdtemp()
 HOST = f'''
 host=$1; shift
 case $host in
-rank-*) shift; pid=$(cat {scratch}/$host); echo $$ > {scratch}/collect-$host; exec {PMTOP} "$@" -p $pid ;;
+rank-*) shift; (: < /dev/tty) 2> /dev/null && echo $host > {scratch}/asked; pid=$(cat {scratch}/$host); echo $$ > {scratch}/collect-$host; exec {PMTOP} "$@" -p $pid ;;
 hour) exec {STAND_IN} 100 200 3600 ;;
 none) exec pmtop-that-is-not-there ;;
+gate) printf 'Welcome\nHost key verification failed.\nConnection closed by UNKNOWN port 65535\n' >&2; exit 255 ;;
+motd) echo 'modules loaded' >&2; yes 'message of the day' | head -100; exec {STAND_IN} 101 200 ;;
 one-way) exec {STAND_IN} 106 200 0 "" < /dev/zero 2> /dev/null ;;
 *) exec {STAND_IN} 107 200 0 $host ;;
 esac
@@ -164,13 +166,14 @@ def opened():
     check('esc_comes_back', shows(b'by slowest'))
     os.write(fd, b'q')
     shows(b'\0')
+    check('hosts_have_no_terminal_to_ask_on', not os.path.exists(f'{scratch}/asked'))
     check('q_quits', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0)
 
 
 def hostile_streams():
-    fleet = Fleet(['hang', 'garbage', 'version', 'silent', 'exit', 'jump', 'hour'])
+    fleet = Fleet(['hang', 'garbage', 'version', 'silent', 'exit', 'jump', 'gate', 'motd', 'hour'])
     wanted = {'hang': 'no samples for', 'garbage': 'no pmtop stream', 'version': 'its stream cannot be read', 'exit': 'no training run was found',
-              'jump': 'impossible', 'silent': 'no answer for'}
+              'jump': 'impossible', 'silent': 'no answer for', 'gate': 'Host key verification failed. → connect once by hand'}
     said = {}
 
     def all_said(seen):
@@ -182,6 +185,7 @@ def hostile_streams():
     for name, text in wanted.items():
         check(f'reason_of_{name}', name in said, host(seen, name))
     check('nobody_else_is_held_up', host(seen, 'hour')['state'] == 'live' and rank(seen, 100).get('still_s', 99) < 30, seen)
+    check('message_of_the_day_before_a_stream_is_skipped', host(seen, 'motd')['state'] == 'live' and rank(seen, 101), host(seen, 'motd'))
     check('host_that_says_nothing_is_starting', host(seen, 'silent')['state'] == 'starting', host(seen, 'silent'))
     check('memory_is_bounded', seen['self']['memory_bytes'] < 64e6, seen['self'])
     fleet.end()

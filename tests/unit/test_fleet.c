@@ -64,6 +64,35 @@ START_TEST(delays_of_two_directions_narrow_the_bounds_and_age_widens_them)
 }
 END_TEST
 
+/* One exchange in six is fast, as on a machine with more processes than CPUs. */
+START_TEST(error_on_a_busy_machine_is_that_of_the_fastest_exchanges)
+{
+	struct fleet_clock clock = { 0 };
+	char question[FLEET_CLOCK_LINE_SIZE], answer[128];
+	uint32_t random = 1;
+	unsigned asked = 0;
+	double worst_s = 0;
+	for (int64_t now_ns = NOW_NS; now_ns < NOW_NS + 600 * NS_PER_S; now_ns += NS_PER_S / 4) {
+		struct fleet_offset offset = fleet_clock_offset(&clock, now_ns, 0);
+		if (now_ns > NOW_NS + 30 * NS_PER_S) {
+			worst_s = fmax(worst_s, offset.error_s);
+			ck_assert_double_le(fabs(seconds_between(HOUR_NS, offset.ahead_ns)), offset.error_s + 1e-6);
+		}
+		if (!fleet_clock_ask(&clock, now_ns, question))
+			continue;
+		random = random * 1664525 + 1013904223;
+		int64_t there_ns = (random >> 16) % 6 ? (20 + (random >> 20) % 40) * NS_PER_MS : NS_PER_MS;
+		ck_assert(fleet_clock_reply(
+			question, now_ns + there_ns + HOUR_NS, now_ns + there_ns + HOUR_NS, 0, answer, sizeof answer));
+		answer[strcspn(answer, "\n")] = '\0';
+		ck_assert(fleet_clock_answer(&clock, answer, now_ns + there_ns + NS_PER_MS));
+		asked++;
+	}
+	ck_assert_double_le(worst_s, 0.005);
+	ck_assert_uint_lt(asked, 1000);
+}
+END_TEST
+
 START_TEST(clock_that_was_set_is_followed_by_the_next_answer)
 {
 	struct fleet_clock clock = { 0 };
@@ -287,6 +316,54 @@ START_TEST(commands_quote_hosts_and_refuse_options)
 }
 END_TEST
 
+/* -- what a host says -- */
+
+static const char *said_after(const char *const *lines, const char **advice)
+{
+	static struct fleet_said said;
+	said = (struct fleet_said){ 0 };
+	for (; *lines; lines++)
+		fleet_said_take(&said, *lines, strlen(*lines), NOW_NS);
+	*advice = fleet_said_advice(&said, 255);
+	return said.text;
+}
+
+START_TEST(cause_is_retained_not_what_follows_from_it)
+{
+	static const struct {
+		const char *lines[5], *text, *advice;
+	} cases[] = {
+		{ { "Welcome", "ssh: connect to host gate port 22: Connection refused",
+			  "Connection closed by UNKNOWN port 65535" },
+			"Connection refused", NULL },
+		{ { "Host key verification failed.", "Connection closed by UNKNOWN port 65535" }, "Host key ver",
+			"connect once" },
+		{ { "Host key for n1 has changed and you have requested strict checking.", "Host key verification failed." },
+			"has changed", "ssh-keygen -R" },
+		{ { "me@n1: Permission denied (publickey).", " " }, "Permission denied", "ssh-agent" },
+		{ { "pmtop: unknown option, or an option without its value: --fleet: see pmtop --help" }, "--fleet",
+			"too old" },
+		{ { "error: pods \"w\" not found", "command terminated with exit code 1" }, "pods", NULL },
+		{ { "sh: 1: exec: sssh: not found" }, "sssh", "not found on this machine" },
+		{ { "All is recorded.", "Connection to n1 closed by remote host." }, "closed by remote host", NULL },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *advice, *text = said_after(cases[i].lines, &advice);
+		ck_assert_msg(strstr(text, cases[i].text) != NULL, "%s", text);
+		ck_assert_msg(cases[i].advice ? advice && strstr(advice, cases[i].advice) : !advice, "%s", advice);
+	}
+}
+END_TEST
+
+START_TEST(cause_of_an_hour_ago_is_not_the_cause_of_now)
+{
+	struct fleet_said said = { 0 };
+	fleet_said_take(&said, "pmtop: 3 samples were lost", 26, NOW_NS);
+	fleet_said_take(&said, "Connection closed by n1", 23, NOW_NS + HOUR_NS);
+	ck_assert_str_eq(said.text, "Connection closed by n1");
+}
+END_TEST
+
 /* -- the copy of a stream -- */
 
 START_TEST(copy_of_a_stream_begins_with_a_header_and_a_dictionary_and_loses_nothing)
@@ -420,6 +497,7 @@ int main(void)
 	tcase_set_timeout(all, 60);
 	tcase_add_test(all, clock_an_hour_ahead_is_known_within_half_of_the_round_trip);
 	tcase_add_test(all, delays_of_two_directions_narrow_the_bounds_and_age_widens_them);
+	tcase_add_test(all, error_on_a_busy_machine_is_that_of_the_fastest_exchanges);
 	tcase_add_test(all, clock_that_was_set_is_followed_by_the_next_answer);
 	tcase_add_test(all, answers_that_lie_are_not_used);
 	tcase_add_test(all, synchronous_ranks_are_compared_by_their_own_time);
@@ -430,6 +508,8 @@ int main(void)
 	tcase_add_test(all, rank_that_two_names_of_a_host_bring_is_shown_once);
 	tcase_add_test(all, medians_are_those_of_sorted_values);
 	tcase_add_test(all, commands_quote_hosts_and_refuse_options);
+	tcase_add_test(all, cause_is_retained_not_what_follows_from_it);
+	tcase_add_test(all, cause_of_an_hour_ago_is_not_the_cause_of_now);
 	tcase_add_test(all, copy_of_a_stream_begins_with_a_header_and_a_dictionary_and_loses_nothing);
 	tcase_add_test(all, thousand_ranks_on_80x24_begin_with_the_slowest);
 	tcase_add_test(all, list_scrolls_to_the_last_rank_and_selection_opens_it);

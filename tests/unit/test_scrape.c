@@ -307,6 +307,7 @@ static void add_gpu(int32_t number, int32_t pid)
 	record->gpu_processes.count = 1;
 	rank_group_figure(&group, 1, METRIC_GPU_BUSY, number, 0.25);
 	rank_group_figure(&group, 1, METRIC_GPU_MEMORY_USED, number, 7e9);
+	rank_group_figure(&group, 1, METRIC_GPU_ECC_UNCORRECTED, number, 3 * number);
 }
 
 START_TEST(gpus_have_the_labels_of_dcgm_and_join_with_ranks)
@@ -325,6 +326,9 @@ START_TEST(gpus_have_the_labels_of_dcgm_and_join_with_ranks)
 		add_gpu(i, 100 + i);
 	rank_group_apply(&group, 1.1);
 	const char *text = page(PLAIN);
+	assert_has(text, "# TYPE pmtop_gpu_ecc_uncorrected_total counter\n");
+	assert_has(text, "pmtop_gpu_ecc_uncorrected_total{run_id=\"job\"} 3\n");
+	assert_lacks(text, "pmtop_gpu_ecc_uncorrected{");
 	assert_has(text, "pmtop_gpu_utilization_ratio{gpu=\"1\",UUID=\"GPU-b1\"} 0.25\n");
 	assert_has(text, "pmtop_gpu_memory_used_bytes{gpu=\"0\",UUID=\"GPU-a0\"} 7000000000\n");
 	assert_has(text, "pmtop_rank_gpu_info{run_id=\"job\",rank=\"0\",gpu=\"0\",UUID=\"GPU-a0\"} 1\n");

@@ -30,10 +30,8 @@ static int set_attributes(posix_spawnattr_t *attributes)
 	if (!error)
 		error = posix_spawnattr_setsigdefault(attributes, &all);
 	if (!error)
-		error = posix_spawnattr_setpgroup(attributes, 0);
-	if (!error)
-		error = posix_spawnattr_setflags(
-			attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+		error =
+			posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 	return error;
 }
 

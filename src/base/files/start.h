@@ -1,5 +1,5 @@
 /* start.h: starts a program that inherits nothing: no descriptors, no blocked or ignored signals, input and output
- * /dev/null, its own process group. */
+ * /dev/null, no terminal: it leads a session and a process group, so that it cannot ask anything on pmtop's screen. */
 #ifndef PMTOP_BASE_FILES_START_H
 #define PMTOP_BASE_FILES_START_H
 

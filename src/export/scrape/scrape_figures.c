@@ -99,6 +99,9 @@ static void name_metric(const char *figure, char out[SCRAPE_NAME_SIZE])
 		*c = *c == '.' ? '_' : *c;
 }
 
+/* Those that count from the start of the driver, as in --to=openmetrics. */
+static bool is_counter(const char *figure) { return strcmp(figure, "gpu.ecc_uncorrected") == 0; }
+
 static const char *unit_of(const char *metric)
 {
 	static const char *const units[] = { "seconds", "bytes", "ratio" };
@@ -119,6 +122,8 @@ bool scrape_figure_find(const struct figure *figure, enum scrape_scope *scope, c
 			snprintf(out, SCRAPE_NAME_SIZE, "%s", exported[i].written_as);
 		else
 			name_metric(figure->name, out);
+		if (is_counter(figure->name))
+			strncat(out, "_total", SCRAPE_NAME_SIZE - strlen(out) - 1);
 		return true;
 	}
 	return false;
@@ -181,7 +186,9 @@ static void write_figure(struct scrape *scrape, const struct work *work, size_t 
 	char name[SCRAPE_NAME_SIZE];
 	enum scrape_scope scope = exported[figure].scope;
 	name_metric(exported[figure].name, name);
-	openmetrics_begin(&scrape->text, name, "gauge", unit_of(name), work->refs[figure].row->what);
+	bool is_counted = is_counter(exported[figure].name);
+	openmetrics_begin(
+		&scrape->text, name, is_counted ? "counter" : "gauge", unit_of(name), work->refs[figure].row->what);
 	EACH_SUBJECT(scrape, subject)
 	{
 		double value = work->subjects[subject - scrape->subjects].values[figure];
@@ -193,7 +200,7 @@ static void write_figure(struct scrape *scrape, const struct work *work, size_t 
 			label_job(scrape, subject);
 		else
 			buffer_clear(&scrape->text.labels);
-		openmetrics_sample(&scrape->text, "", NULL, value);
+		openmetrics_sample(&scrape->text, is_counted ? "_total" : "", NULL, value);
 		if (scope == SCRAPE_MACHINE)
 			break;
 	}

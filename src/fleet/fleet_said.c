@@ -1,0 +1,71 @@
+#include "src/fleet/fleet_said.h"
+
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/base/text.h"
+
+#define BURST_NS (5 * NS_PER_S)
+enum { NOT_FOUND = 127 };
+
+/* EXIT: how a process ended, which is known anyway; RESULT: what follows from the cause, REFUSAL: without its detail.
+ */
+enum weight { EXIT, OTHER, RESULT, REFUSAL, CAUSE };
+
+static const char install[] = "install pmtop there, or name it with --program";
+
+/* The first that a line contains. */
+static const struct {
+	const char *text;
+	enum weight weight;
+	const char *advice;
+} known[] = {
+	{ "command terminated with exit code", EXIT, NULL }, /* kubectl */
+	{ "srun: error:", EXIT, NULL },
+	{ "Host key verification failed", REFUSAL, "connect once by hand, to accept the key of the host (or of its gate)" },
+	{ "has changed and you have requested strict", CAUSE, "remove the old key with ssh-keygen -R" },
+	{ "Permission denied (", CAUSE, "pmtop cannot ask for a password: use a key, or ssh-agent" },
+	{ "Load key \"", CAUSE, "pmtop cannot ask for a passphrase: ssh-add the key" },
+	{ "without its value: --fleet", CAUSE, "pmtop there is too old: install the version of this machine" },
+	{ "executable file not found", CAUSE, install },
+	{ "sh: 1: exec: ", CAUSE, "the program of --ssh was not found on this machine" }, /* dash */
+	{ "sh: line 1: exec: ", CAUSE, "the program of --ssh was not found on this machine" },
+	{ "Connection closed by", RESULT, NULL },
+	{ "kex_exchange_identification", RESULT, NULL },
+	{ "Timeout, server", CAUSE, NULL },
+	{ "ssh: ", CAUSE, NULL },
+	{ "pmtop: ", CAUSE, NULL },
+	{ "not found", CAUSE, NULL },
+	{ "No such file", CAUSE, NULL },
+	{ "Connection ", RESULT, NULL },
+	{ "client_loop", RESULT, NULL },
+};
+enum { KNOWN_COUNT = sizeof known / sizeof *known };
+
+static size_t find(const char *text)
+{
+	size_t i = 0;
+	while (i < KNOWN_COUNT && !strstr(text, known[i].text))
+		i++;
+	return i;
+}
+
+void fleet_said_take(struct fleet_said *said, const char *line, size_t length, int64_t now_ns)
+{
+	char text[FLEET_LINE_SIZE];
+	text_clean(text, sizeof text, line, length);
+	size_t found = find(text);
+	int weight = (int)(found < KNOWN_COUNT ? known[found].weight : OTHER);
+	if (!text[strspn(text, " ")] || (said->text[0] && weight < said->weight && now_ns - said->at_ns < BURST_NS))
+		return;
+	memcpy(said->text, text, sizeof text);
+	said->weight = weight;
+	said->at_ns = now_ns;
+}
+
+const char *fleet_said_advice(const struct fleet_said *said, int status)
+{
+	size_t found = find(said->text);
+	const char *advice = found < KNOWN_COUNT ? known[found].advice : NULL;
+	return advice ? advice : status == NOT_FOUND ? install : NULL;
+}
