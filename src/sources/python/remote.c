@@ -150,7 +150,8 @@ void remote_copies_begin(struct remote_copies *copies, pid_t pid)
 
 void remote_copies_end(void) { copies_used = NULL; }
 
-/* No process has memory there: an address that was read from a damaged object. Sums with sizes below it do not overflow. */
+/* No process has memory there: an address that was read from a damaged object. Sums with sizes below it do not
+ * overflow. */
 #define ADDRESS_MAX (UINT64_MAX >> 1)
 
 static uint64_t block_of(uint64_t address) { return address & ~(uint64_t)(BLOCK - 1); }
