@@ -9,6 +9,7 @@
 /* What a search reads. */
 struct search {
 	const struct py_process *process;
+	struct py_attributes *attributes;
 	const struct py_loop_code *code;
 	const struct py_store *store;
 	struct py_loop_frame frame;
@@ -71,7 +72,7 @@ static bool read_operand(struct search *search, const struct py_operand *operand
 	} else if (!read_base(search, operand, &object) ||
 		!py_path_make(search->process, search->code->names, search->code->constants, operand->names,
 			operand->name_count, &path) ||
-		!py_path_get(search->process, object, &path, &object) || !py_int_read(search->process, object, &value))
+		!py_path_get(search->attributes, object, &path, &object) || !py_int_read(search->process, object, &value))
 		return false;
 	*out = (int64_t)value + shift;
 	return true;
@@ -108,7 +109,7 @@ static uint64_t iterations_of(
 
 bool py_bound_read(struct py_iterators *iterators, const struct py_loop *loop, uint64_t ip, struct py_loop_bound *out)
 {
-	struct search search = { .process = iterators->process };
+	struct search search = { .process = iterators->process, .attributes = &iterators->attributes };
 	const struct py_activation at = { loop->frame, loop->code };
 	size_t side = 0;
 	int64_t limit = 0, shift = 0;

@@ -147,7 +147,8 @@ static bool find_at_path(struct reading *reading, const struct py_loop_variable 
 	}
 	for (size_t i = 0; i < variable->path.count; i++) {
 		if (!object || !py_loop_guard_word(&loop->guards, slot, object) ||
-			!py_path_step_find(process, object, &variable->path.steps[i], &attribute, &value))
+			!py_path_step_find(
+				&reading->loops->iterators.attributes, object, &variable->path.steps[i], &attribute, &value))
 			return false;
 		loop->object = object;
 		object = value;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "src/sources/python/loops/py_loop_code.h"
-#include "src/sources/python/remote.h"
 
 bool py_path_make(const struct py_process *process, uint64_t names, uint64_t constants, const uint32_t *operand,
 	size_t count, struct py_path *out)
@@ -34,38 +33,20 @@ bool py_path_write(const struct py_path *path, char *text)
 	return true;
 }
 
-static bool find_in_classes(
-	const struct py_process *process, uint64_t class, const char *name, struct py_attribute *out, uint64_t *value)
-{
-	uint64_t classes[PY_BASES_MAX];
-	size_t count = py_bases_read(process, class, classes);
-	for (size_t i = 0; i < count; i++)
-		if (py_class_attribute_find(process, classes[i], name, out))
-			return remote_word(process->pid, out->slot, value) && *value;
-	return false;
-}
-
-bool py_path_step_find(const struct py_process *process, uint64_t object, const struct py_path_step *step,
+bool py_path_step_find(struct py_attributes *attributes, uint64_t object, const struct py_path_step *step,
 	struct py_attribute *out, uint64_t *value)
 {
-	uint64_t class;
-	*out = (struct py_attribute){ .slot = 0 };
 	if (step->is_key)
-		return py_dict_find(process, object, step->name, out) && remote_word(process->pid, out->slot, value) && *value;
-	if (py_attribute_find(process, object, step->name, out) && remote_word(process->pid, out->slot, value) && *value)
-		return true;
-	*out = (struct py_attribute){ .slot = 0 };
-	if (py_is_derived(process, object, "type"))
-		return find_in_classes(process, object, step->name, out, value);
-	return remote_word(process->pid, object + process->location.layout.object_type, &class) &&
-		find_in_classes(process, class, step->name, out, value);
+		return py_attributes_find(attributes, object, PY_OF_DICT, step->name, out, value);
+	return py_attributes_find(attributes, object, PY_OF_INSTANCE, step->name, out, value) ||
+		py_attributes_find(attributes, object, PY_OF_CLASS, step->name, out, value);
 }
 
-bool py_path_get(const struct py_process *process, uint64_t object, const struct py_path *path, uint64_t *out)
+bool py_path_get(struct py_attributes *attributes, uint64_t object, const struct py_path *path, uint64_t *out)
 {
 	struct py_attribute unused;
 	for (size_t i = 0; i < path->count; i++)
-		if (!py_path_step_find(process, object, &path->steps[i], &unused, &object))
+		if (!py_path_step_find(attributes, object, &path->steps[i], &unused, &object))
 			return false;
 	*out = object;
 	return true;

@@ -3,6 +3,7 @@
 #ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_PATHS_H
 #define PMTOP_SOURCES_PYTHON_LOOPS_PY_PATHS_H
 
+#include "src/sources/python/loops/py_attributes.h"
 #include "src/sources/python/loops/py_bytecode.h"
 #include "src/sources/python/loops/py_loops.h"
 #include "src/sources/python/py_objects.h"
@@ -21,9 +22,9 @@ bool py_path_make(const struct py_process *process, uint64_t names, uint64_t con
 /* Appends it as in a program to a text of PY_LOOP_NAME_SIZE. False: there is no room. */
 bool py_path_write(const struct py_path *path, char *text);
 /* An attribute of an instance, or else of its class, or of a class; the item of a dict. */
-bool py_path_step_find(const struct py_process *process, uint64_t object, const struct py_path_step *step,
+bool py_path_step_find(struct py_attributes *attributes, uint64_t object, const struct py_path_step *step,
 	struct py_attribute *out, uint64_t *value);
 /* The last object of the path. */
-bool py_path_get(const struct py_process *process, uint64_t object, const struct py_path *path, uint64_t *out);
+bool py_path_get(struct py_attributes *attributes, uint64_t object, const struct py_path *path, uint64_t *out);
 
 #endif
