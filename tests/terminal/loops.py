@@ -39,7 +39,7 @@ EXPECTED = {
                    'while_behind': ('generator', 0, None)},
     'irregular': {},
     'whiles': {'micro': ('range', 1, 4), 'iter_num': ('int', 0, None), 'step': ('int', 0, None)},
-    'attributes': {'self.step': ('int', 0, None)},
+    'attributes': {'self.step': ('int', 0, None), 'self.state.step': ('int', 0, None), "self.counts['step']": ('int', 0, None), 'self.compared': ('int', 0, None)},
     'blocks': {'within': ('range', 0, 25), 'deep': ('list', 1, 3), 'tried': ('range', 0, 25)},
     'leaving': {'found': ('range', 0, 30), 'failed': ('list', 0, 30), 'broken': ('range', 1, {3, 17, 40, 5, 29})},
     'comprehensions': {'outer': ('range', 0, 5)},
@@ -253,7 +253,8 @@ print(json.dumps({number: [name, of(number, name), number in opcode.hasjrel or n
 JUMPS = 'FjbnacdesS'
 ROLES = {'FOR_ITER': 'F', 'JUMP_FORWARD': 'j', 'JUMP_BACKWARD': 'b', 'JUMP_ABSOLUTE': 'a', 'YIELD_VALUE': 'Y', 'YIELD_FROM': 'v', 'SEND': 'S', 'EXTENDED_ARG': 'x',
          'STORE_FAST': 'f', 'STORE_NAME': 'N', 'STORE_GLOBAL': 'g', 'STORE_DEREF': 'D', 'GET_ITER': 'G', 'LOAD_CONST': 'L', 'LOAD_FAST': 'l', 'RETURN_VALUE': 'r',
-         'LOAD_FAST_LOAD_FAST': 'w', 'LOAD_FAST_BORROW_LOAD_FAST_BORROW': 'w', 'COMPARE_OP': '<', 'RAISE_VARARGS': 'R'}
+         'LOAD_FAST_LOAD_FAST': 'w', 'LOAD_FAST_BORROW_LOAD_FAST_BORROW': 'w', 'COMPARE_OP': '<', 'RAISE_VARARGS': 'R', 'BINARY_SUBSCR': 'z', 'STORE_SUBSCR': 'Z',
+         'TO_BOOL': 'B', 'BINARY_ADD': '&', 'BINARY_SUBTRACT': '-'}
 
 
 def knows_opcodes(python, minor):

@@ -260,6 +260,89 @@ START_TEST(a_break_is_seen_and_an_exception_is_no_end)
 }
 END_TEST
 
+/* def train(state, args):
+ *     while True:
+ *         last = state['step'] == args.steps - 1
+ *         work()
+ *         if last: break
+ *         state['step'] += 1
+ *         args.seen.total += 1
+ *         while args.left > 0: work() */
+static const unsigned char kept_8[] = { 124, 0, 100, 1, 25, 0, 124, 1, 106, 0, 100, 2, 24, 0, 107, 2, 125, 2, 116, 1,
+	131, 0, 1, 0, 124, 2, 114, 30, 113, 82, 124, 0, 100, 1, 5, 0, 25, 0, 100, 2, 55, 0, 3, 0, 60, 0, 124, 1, 106, 2, 4,
+	0, 106, 3, 100, 2, 55, 0, 2, 0, 95, 3, 124, 1, 106, 4, 100, 3, 107, 4, 114, 0, 116, 1, 131, 0, 1, 0, 113, 62, 113,
+	0, 100, 0, 83, 0 };
+static const unsigned char kept_11[] = { 151, 0, 9, 0, 124, 0, 100, 2, 25, 0, 0, 0, 0, 0, 0, 0, 0, 0, 124, 1, 106, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 100, 3, 122, 10, 0, 0, 107, 2, 0, 0, 0, 0, 125, 2, 116, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 166,
+	0, 0, 0, 171, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 124, 2, 114, 2, 100, 0, 83, 0, 124, 0, 100, 2, 120, 2, 120, 2, 25, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 100, 3, 122, 13, 0, 0, 99, 3, 99, 2, 60, 0, 0, 0, 124, 1, 106, 2, 0, 0, 0, 0, 0, 0, 0, 0,
+	120, 1, 106, 3, 0, 0, 0, 0, 0, 0, 0, 0, 100, 3, 122, 13, 0, 0, 99, 2, 95, 3, 0, 0, 0, 0, 0, 0, 0, 0, 124, 1, 106, 4,
+	0, 0, 0, 0, 0, 0, 0, 0, 100, 4, 107, 4, 0, 0, 0, 0, 114, 25, 116, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 166, 0, 0, 0,
+	171, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 124, 1, 106, 4, 0, 0, 0, 0, 0, 0, 0, 0, 100, 4, 107, 4, 0, 0, 0, 0, 176, 25,
+	140, 112 };
+static const unsigned char kept_13[] = { 149, 0, 30, 0, 85, 0, 83, 1, 5, 0, 0, 0, 85, 1, 82, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 83, 2, 45, 10, 0, 0, 58, 72, 0, 0, 110, 2, 91, 3, 0, 0, 0, 0, 0, 0, 0, 0, 53, 0, 0, 0,
+	0, 0, 0, 0, 32, 0, 85, 2, 40, 0, 0, 0, 0, 0, 0, 0, 97, 1, 0, 0, 103, 0, 85, 0, 83, 1, 61, 2, 61, 2, 5, 0, 0, 0, 83,
+	2, 45, 13, 0, 0, 115, 3, 115, 2, 39, 0, 0, 0, 85, 1, 82, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	61, 1, 82, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 83, 2, 45, 13, 0, 0, 115, 2, 108, 3, 0, 0, 0, 0,
+	0, 0, 0, 0, 85, 1, 82, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 83, 3, 58, 148, 0, 0, 97, 28, 0, 0,
+	91, 3, 0, 0, 0, 0, 0, 0, 0, 0, 53, 0, 0, 0, 0, 0, 0, 0, 32, 0, 85, 1, 82, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 83, 3, 58, 148, 0, 0, 97, 2, 0, 0, 77, 28, 0, 0, 77, 129, 0, 0 };
+static const struct kept {
+	unsigned minor, step; /* step: the constant */
+	struct bytes train;
+} kept[] = { { 8, 1, { kept_8, sizeof kept_8 } }, { 11, 2, { kept_11, sizeof kept_11 } },
+	{ 13, 1, { kept_13, sizeof kept_13 } } };
+
+static const struct py_store *store_of(enum py_role role, uint32_t index)
+{
+	for (size_t i = 0; i < code.store_count; i++)
+		if (code.stores[i].role == role && code.stores[i].index == index)
+			return &code.stores[i];
+	ck_abort_msg("no such store");
+	return NULL;
+}
+
+START_TEST(sums_of_items_and_of_attributes_of_attributes_are_assignments)
+{
+	enum { SEEN = 2, TOTAL = 3, LEFT = 4 };
+	parse(kept[_i].minor, &kept[_i].train);
+	const struct py_store *item = store_of(PY_ROLE_STORE_SUBSCRIPT, PY_OPERAND_KEY | kept[_i].step),
+						  *total = store_of(PY_ROLE_STORE_ATTRIBUTE, TOTAL),
+						  *left = store_of(PY_ROLE_STORE_ATTRIBUTE, LEFT);
+	ck_assert(item->is_sum && item->holder.role == PY_ROLE_LOCAL && item->holder.index == 0);
+	ck_assert_uint_eq(item->holder.name_count, 0);
+	ck_assert(total->is_sum && total->holder.index == 1);
+	ck_assert_uint_eq(total->holder.name_count, 1);
+	ck_assert_uint_eq(total->holder.names[0], SEEN);
+	/* what the inner loop only compares */
+	ck_assert(left->is_compared && !left->is_sum && left->holder.index == 1);
+	ck_assert_uint_eq(code.loops[left->loop].depth, 1);
+	ck_assert(!item->is_compared && !total->is_compared);
+	py_bytecode_release(&code);
+}
+END_TEST
+
+START_TEST(a_comparison_that_a_variable_keeps_ends_its_loop)
+{
+	unsigned found = 0;
+	parse(kept[_i].minor, &kept[_i].train);
+	for (size_t i = 0; i < code.exit_count; i++) {
+		const struct py_exit *exit = &code.exits[i];
+		if (code.loops[exit->loop].depth > 0)
+			continue;
+		found++;
+		ck_assert_uint_gt(exit->left, exit->offset);
+		ck_assert_uint_eq(exit->sides[0].operand.name_count, 1);
+		ck_assert_uint_eq(exit->sides[0].operand.names[0], PY_OPERAND_KEY | kept[_i].step);
+		ck_assert_int_eq(exit->sides[1].operand.shift_sign, -1);
+		ck_assert_uint_eq(exit->sides[1].operand.name_count, 1);
+	}
+	ck_assert_uint_eq(found, 1);
+	py_bytecode_release(&code);
+}
+END_TEST
+
 /* Random bytes, and real ones with a few replaced: the parser ends, and stays within them (the sanitizers check). */
 START_TEST(bytes_that_are_no_code_do_no_harm)
 {
@@ -307,6 +390,9 @@ int main(void)
 	tcase_add_loop_test(tests, what_ends_a_while_is_known, 0, VERSIONS);
 	tcase_add_loop_test(tests, only_its_iterator_ends_a_for_without_break, 0, VERSIONS);
 	tcase_add_test(tests, a_break_is_seen_and_an_exception_is_no_end);
+	tcase_add_loop_test(
+		tests, sums_of_items_and_of_attributes_of_attributes_are_assignments, 0, sizeof kept / sizeof *kept);
+	tcase_add_loop_test(tests, a_comparison_that_a_variable_keeps_ends_its_loop, 0, sizeof kept / sizeof *kept);
 	tcase_add_loop_test(tests, bytes_that_are_no_code_do_no_harm, 0, VERSIONS);
 	tcase_add_test(tests, other_versions_and_sizes_are_refused);
 	suite_add_tcase(suite, tests);

@@ -96,9 +96,17 @@ def irregular(log):
                 break
 
 
-class Trainer:
+class Seen:
     def __init__(self):
-        self.step, self.lists = 0, []
+        self.step = 0
+
+
+class Trainer:
+    of_class = 40
+
+    def __init__(self):
+        self.step, self.compared, self.lists = 0, 0, []
+        self.state, self.counts = Seen(), {'epoch': 3, 'step': 0}
 
     def train(self, log, pause):
         log('attributes.self.step', self.step)
@@ -107,6 +115,18 @@ class Trainer:
             time.sleep(pause)
             self.step += 1  # int attributes.self.step
             log('attributes.self.step', self.step)
+            self.state.step += 1  # int attributes.self.state.step
+            log('attributes.self.state.step', self.state.step)
+            self.counts['step'] += 1  # int attributes.self.counts['step']
+            log("attributes.self.counts['step']", self.counts['step'])
+        log('attributes.self.compared', self.compared)
+        while self.compared < self.of_class:  # int attributes.self.compared
+            time.sleep(pause)
+            self.advance(log)
+
+    def advance(self, log):
+        self.compared += 1
+        log('attributes.self.compared', self.compared)
 
 
 def attributes(log, pause):

@@ -41,13 +41,9 @@ enum {
 	HEADER = 16,
 	TYPE = 8,
 	SIZE = 16,
-	TYPE_NAME = 24,
 	TYPE_BASIC_SIZE = 32,
 	TYPE_FLAGS = 168,
-	TYPE_NEXT = 224,
-	TYPE_DICT = 264,
 	TYPE_DICT_OFFSET = 288,
-	TYPE_MRO = 344,
 	DICT_KEYS = 32,
 	DICT_VALUES = 40,
 	RANGE_LENGTH = 40,
@@ -305,7 +301,7 @@ static bool find_in_values(
 	return true;
 }
 
-static bool find_in_dict(const struct py_process *process, uint64_t dict, const char *name, struct py_attribute *out)
+bool py_dict_find(const struct py_process *process, uint64_t dict, const char *name, struct py_attribute *out)
 {
 	unsigned char head[DICT_VALUES + 8];
 	struct keys keys;
@@ -376,7 +372,7 @@ static bool find_at_offset(
 		!remote_word(process->pid, object + offset, &dict))
 		return false;
 	add_guard(out, object + offset, dict);
-	return find_in_dict(process, dict, name, out);
+	return py_dict_find(process, dict, name, out);
 }
 
 /* From 3.11 on the words before the object select the storage; they must not change. Either *values, with *keys, or
@@ -418,7 +414,7 @@ static bool find_managed(const struct py_process *process, uint64_t object, uint
 	uint64_t keys, values, dict;
 	if (!find_storage(process, object, type, flags, out, &keys, &values, &dict))
 		return false;
-	return values ? find_in_values(process, keys, values, name, out) : find_in_dict(process, dict, name, out);
+	return values ? find_in_values(process, keys, values, name, out) : py_dict_find(process, dict, name, out);
 }
 
 static size_t read_values(
@@ -494,66 +490,4 @@ bool py_attribute_get(const struct py_process *process, uint64_t object, const c
 		return false;
 	*value = found;
 	return true;
-}
-
-/* -- classes -- */
-
-static bool is_called(const struct py_process *process, uint64_t type, const char *name)
-{
-	uint64_t at;
-	char found[NAME_CELLS_MAX];
-	size_t size = strlen(name) + 1;
-	return size <= sizeof found && remote_word(process->pid, type + TYPE_NAME, &at) &&
-		remote_read(process->pid, at, found, size) && memcmp(found, name, size) == 0;
-}
-
-size_t py_bases_read(const struct py_process *process, uint64_t type, uint64_t out[PY_BASES_MAX])
-{
-	uint64_t order;
-	return type && remote_word(process->pid, type + TYPE_MRO, &order) ? py_items_read(process, order, out, PY_BASES_MAX)
-																	  : 0;
-}
-
-bool py_has_base(const struct py_process *process, const uint64_t *bases, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (is_called(process, bases[i], name))
-			return true;
-	return false;
-}
-
-/* Since 3.12, types that are not on the heap have their dict elsewhere. */
-bool py_is_iterator_class(const struct py_process *process, uint64_t type)
-{
-	uint64_t bases[PY_BASES_MAX], next, flags, dict;
-	size_t count = py_bases_read(process, type, bases);
-	if (!remote_word(process->pid, type + TYPE_NEXT, &next) || !next)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		struct py_attribute attribute = { .slot = 0 };
-		if (!remote_word(process->pid, bases[i] + TYPE_FLAGS, &flags))
-			return false;
-		bool is_found = flags & IS_HEAP_TYPE ? remote_word(process->pid, bases[i] + TYPE_DICT, &dict) &&
-				find_in_dict(process, dict, "__next__", &attribute)
-											 : remote_word(process->pid, bases[i] + TYPE_NEXT, &next) && next;
-		if (is_found)
-			return true;
-	}
-	return false;
-}
-
-bool py_is_derived(const struct py_process *process, uint64_t object, const char *name)
-{
-	uint64_t type, bases[PY_BASES_MAX];
-	return object && remote_word(process->pid, object + TYPE, &type) &&
-		py_has_base(process, bases, py_bases_read(process, type, bases), name);
-}
-
-bool py_is_exactly(const struct py_process *process, uint64_t object, const char *module, const char *name)
-{
-	struct py_attribute attribute = { .slot = 0 };
-	uint64_t type, dict, value;
-	return object && remote_word(process->pid, object + TYPE, &type) && is_called(process, type, name) &&
-		remote_word(process->pid, type + TYPE_DICT, &dict) && find_in_dict(process, dict, "__module__", &attribute) &&
-		remote_word(process->pid, attribute.slot, &value) && py_is_text(process, value, module);
 }

@@ -6,10 +6,11 @@
 #ifndef PMTOP_SOURCES_PYTHON_PY_OBJECTS_H
 #define PMTOP_SOURCES_PYTHON_PY_OBJECTS_H
 
+#include "src/sources/python/py_types.h"
 #include "src/sources/python/py_walk.h"
 
 /* The size of an int below 2^60: header, type, digit count, and two digits. */
-enum { PY_INT_SIZE = 32, PY_GUARDS_MAX = 6, PY_ENTRIES_MAX = 1024, PY_BASES_MAX = 16 };
+enum { PY_INT_SIZE = 32, PY_GUARDS_MAX = 6, PY_ENTRIES_MAX = 1024 };
 
 /* A word that must not change. */
 struct py_guard {
@@ -37,17 +38,10 @@ struct py_entries {
 enum status py_objects_known(const struct py_location *location, struct reason *why_not);
 /* These calls return false if the object has another type, or is gone. */
 bool py_is(const struct py_process *process, uint64_t object, enum py_type type);
-/* Whether its class has this name, in any module, or is derived from such a class. */
-bool py_is_derived(const struct py_process *process, uint64_t object, const char *name);
-/* The classes that a class is derived from, and itself. */
-size_t py_bases_read(const struct py_process *process, uint64_t type, uint64_t out[PY_BASES_MAX]);
-bool py_has_base(const struct py_process *process, const uint64_t *bases, size_t count, const char *name);
-/* Whether instances of this class have __next__: a class without may have tp_iternext, which then refuses. */
-bool py_is_iterator_class(const struct py_process *process, uint64_t type);
-/* Whether its class is this class of this module. */
-bool py_is_exactly(const struct py_process *process, uint64_t object, const char *module, const char *name);
 bool py_attribute_find(const struct py_process *process, uint64_t object, const char *name, struct py_attribute *out);
 bool py_attribute_get(const struct py_process *process, uint64_t object, const char *name, uint64_t *value);
+/* The item of a dict whose key is this text. */
+bool py_dict_find(const struct py_process *process, uint64_t dict, const char *name, struct py_attribute *out);
 /* Reads the values of an instance's attributes, at most `max`, some 0: of classes of Python only. Returns how many. */
 size_t py_attributes_read(const struct py_process *process, uint64_t object, uint64_t *out, size_t max);
 bool py_entries_read(const struct py_process *process, uint64_t dict, struct py_entries *out);

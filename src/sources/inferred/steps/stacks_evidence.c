@@ -15,6 +15,8 @@
 #define UNDECIDED_NS (3 * NS_PER_S)
 #define WANTED_NS (1 * NS_PER_S)
 /* Samples of one batch are not independent of each other: more of them count as so many. */
+#define FAST_RATIO 0.5
+enum { PACE_MIN = 4 };
 enum { IN_BATCH_MAX = 8, BATCHES_MIN = 2, SAMPLES_SPARE = 2, LEARNT = 16, SHARED_MIN = 2 };
 /* If training is sampled less often, its absence means little. */
 #define TRAINING_RATIO_MIN 0.03
@@ -76,6 +78,7 @@ static void remember(struct stacks_evidence *evidence, const struct py_counted *
 	if (*counted->function)
 		snprintf(known->function, sizeof known->function, "%s", counted->function);
 	known->line = counted->line ? counted->line : known->line;
+	known->length = counted->length ? counted->length : known->length;
 	known->verdict = verdict;
 }
 
@@ -181,6 +184,46 @@ static double training_ratio(const struct stacks_evidence *evidence)
 	return (double)evidence->training / (double)(evidence->samples + SAMPLES_SPARE);
 }
 
+/* The mean time of the batches between the first and the last poll; 0 = unknown. */
+static double batch_s_of(const struct stacks_pass *pass, const struct py_counted *counted)
+{
+	uint64_t batches = counted->yielded > pass->first ? counted->yielded - pass->first : 0;
+	return batches >= PACE_MIN && counted->advanced_ns > pass->since_ns
+		? (double)(counted->advanced_ns - pass->since_ns) * 1e-9 / (double)batches
+		: 0;
+}
+
+static void note_pace(
+	struct stacks_evidence *evidence, const struct stacks_pass *pass, const struct py_counted *counted)
+{
+	double batch_s = batch_s_of(pass, counted);
+	if (batch_s > 0)
+		evidence->batch_s += (batch_s - evidence->batch_s) / (evidence->batch_s > 0 ? 4 : 1);
+}
+
+/* Forward alone takes less than half of a step. */
+static bool is_fast(
+	const struct stacks_evidence *evidence, const struct stacks_pass *pass, const struct py_counted *counted)
+{
+	double batch_s = pass && pass->training == 0 && pass->shared == 0 ? batch_s_of(pass, counted) : 0;
+	return batch_s > 0 && evidence->training >= LEARNT && batch_s < FAST_RATIO * evidence->batch_s;
+}
+
+/* A pass that was too short to be sampled, of a loader that is new, in the loop that trains: if it has far fewer
+ * batches than those that train there, it may validate as well: `run_epoch(loader, is_training)`. */
+static bool is_doubtful(const struct stacks_evidence *evidence, const struct py_counted *counted)
+{
+	uint64_t longest = 0;
+	for (size_t i = 0; i < evidence->known_count; i++) {
+		const struct stacks_known *known = &evidence->known[i];
+		if (known->verdict == STACKS_TRAINS && strcmp(known->function, counted->function) == 0 &&
+			known->length > longest)
+			longest = known->length;
+	}
+	return evidence->training >= LEARNT && training_ratio(evidence) >= TRAINING_RATIO_MIN && counted->length > 0 &&
+		2 * counted->length <= longest;
+}
+
 /* A pass that was too short to be sampled, in a loop of its own: where another loop is known to train, this one does
  * not, or its backward would have been seen in one of its passes. A loader may be made anew for each pass. */
 static bool is_beside_training(const struct stacks_evidence *evidence, const struct py_counted *counted)
@@ -191,7 +234,8 @@ static bool is_beside_training(const struct stacks_evidence *evidence, const str
 		if (known->verdict != STACKS_TRAINS || !*known->function)
 			continue;
 		is_any_training = true;
-		if (strcmp(known->function, counted->function) == 0)
+		if (strcmp(known->function, counted->function) == 0 &&
+			(!known->line || !counted->line || known->line == counted->line))
 			return false;
 	}
 	return is_any_training && evidence->training >= LEARNT && training_ratio(evidence) >= TRAINING_RATIO_MIN;
@@ -210,7 +254,7 @@ static enum stacks_verdict judge(
 		return is_long && chance < CHANCE_KNOWN_MAX ? STACKS_VALIDATES : STACKS_TRAINS;
 	if (is_long && chance < (counted->is_over ? CHANCE_OVER_MAX : CHANCE_MAX))
 		return STACKS_VALIDATES;
-	if (!known && counted->is_over && is_beside_training(evidence, counted))
+	if (!known && counted->is_over && (is_beside_training(evidence, counted) || is_fast(evidence, pass, counted)))
 		return STACKS_VALIDATES;
 	return known ? known->verdict : STACKS_UNKNOWN;
 }
@@ -224,6 +268,9 @@ void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *
 	counted->evaluates = verdict == STACKS_VALIDATES;
 	counted->is_undecided = verdict == STACKS_UNKNOWN && !counted->is_over &&
 		training_ratio(evidence) >= TRAINING_RATIO_MIN && now_ns - pass->since_ns < UNDECIDED_NS;
+	counted->is_unknown = verdict == STACKS_UNKNOWN && counted->is_over && is_doubtful(evidence, counted);
+	if (counted->is_over && counted->trains && pass)
+		note_pace(evidence, pass, counted);
 	if (counted->evaluates && !find_known(evidence, counted))
 		remember(evidence, counted, verdict);
 	bool is_learning = evidence->training < LEARNT && counted->yielded > 0;

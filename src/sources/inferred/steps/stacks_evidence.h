@@ -1,6 +1,7 @@
 /* stacks_evidence.h: whether a pass of a DataLoader trains or validates, by what the samples saw during the pass:
  * backward or the optimizer runs in a pass that trains. If none runs in enough samples, while other passes had them,
- * the pass validates; so does a short one in another function than that which trains. */
+ * the pass validates; so does a short one in another loop than that which trains, and one whose batches pass far
+ * faster. */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_EVIDENCE_H
 #define PMTOP_SOURCES_INFERRED_STACKS_EVIDENCE_H
 
@@ -26,6 +27,7 @@ struct stacks_known {
 	uint64_t sampler;
 	char function[PY_FUNCTION_SIZE];
 	int line;
+	uint64_t length; /* of its passes; 0 = unknown */
 	enum stacks_verdict verdict;
 };
 
@@ -35,13 +37,14 @@ struct stacks_evidence {
 	struct stacks_pass passes[STACKS_PASSES_MAX];
 	struct stacks_known known[STACKS_KNOWN_MAX];
 	uint64_t samples, training; /* of passes that train */
+	double batch_s;             /* mean time of their batches; 0 = unknown */
 	int64_t wanted_until_ns;    /* until then samples close to each other show soon what a pass does */
 };
 
 /* `live`: the passes in progress, read just after the sample. */
 void stacks_evidence_note(struct stacks_evidence *evidence, const struct py_sample *sample,
 	const struct py_counted *live, size_t count, int64_t now_ns);
-/* Sets trains, evaluates and is_undecided. */
+/* Sets trains, evaluates, is_undecided and is_unknown. */
 void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *counted, int64_t now_ns);
 
 #endif

@@ -261,6 +261,7 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		is_any_left |= !copy->is_over && !copy->evaluates;
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
 	}
+	stacks_limits_apply(&loaders->limits, loaders->loops, out->counted, out->count);
 	judge_nested(out);
 	out->count = stacks_companions_remove(&loaders->companions, out->counted, out->count, now_ns);
 	note_quiet(loaders, out, now_ns);

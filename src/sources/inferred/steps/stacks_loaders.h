@@ -7,6 +7,7 @@
 
 #include "src/sources/inferred/steps/stacks_companions.h"
 #include "src/sources/inferred/steps/stacks_evidence.h"
+#include "src/sources/inferred/steps/stacks_limits.h"
 #include "src/sources/inferred/sums/stacks_lines.h"
 #include "src/sources/choices.h"
 #include "src/sources/inferred/steps/stacks_loops_list.h"
@@ -50,6 +51,7 @@ struct stacks_loaders {
 	int64_t found_ns;         /* when the first DataLoader was found; 0 = none yet */
 	struct stacks_evidence evidence;
 	struct stacks_companions companions;
+	struct stacks_limits limits;
 	struct stacks_known_epoch epoch;
 	double loss; /* as last read; NAN = none */
 	int64_t loss_ns;

@@ -55,7 +55,8 @@ void stacks_loops_free(struct stacks_loops *loops)
 static bool is_same(const struct py_loop *a, const struct py_loop *b)
 {
 	return a->code == b->code && a->kind == b->kind && a->line == b->line && a->depth == b->depth &&
-		a->is_in_generator == b->is_in_generator && strcmp(a->name, b->name) == 0;
+		a->is_in_generator == b->is_in_generator && strcmp(a->name, b->name) == 0 &&
+		(a->kind != PY_LOOP_INT || a->object == b->object);
 }
 
 /* When there is no room, the one that was read longest ago makes place; never the step loop. */
@@ -85,6 +86,16 @@ static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *lo
 	return seen;
 }
 
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 /* `is_anew`: a loop around it has gone on since. A new iterator may have the address of the old one. Returns whether it
  * has gone on. */
 static bool note_position(struct seen *seen, const struct py_loop *loop, bool is_anew, int64_t now_ns)
@@ -95,7 +106,9 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 		return false;
 	if (stacks_loop_is_variable(loop)) {
 		seen->goes_back |= loop->position < before->position;
-		seen->advanced += loop->position > before->position ? loop->position - before->position : 0;
+		uint64_t by = loop->position > before->position ? loop->position - before->position : 0;
+		seen->advanced += by;
+		seen->stride = common_divisor(seen->stride, by);
 		return false;
 	}
 	is_anew |= before->frame != loop->frame || before->object != loop->object || loop->position < before->position;

@@ -119,7 +119,8 @@ static int name_rank(const char *name)
 int stacks_loop_quality(const struct seen *seen)
 {
 	const struct py_loop *loop = &seen->loop;
-	if (!loop->has_position || seen->goes_back)
+	/* What a loop only compares may count other things than its iterations: the steps of environments. */
+	if (!loop->has_position || seen->goes_back || (loop->is_compared && seen->stride != 1))
 		return -1;
 	if (loop->kind == PY_LOOP_PROGRESS)
 		return 1 + loop->is_relative;

@@ -10,6 +10,13 @@
 
 enum { SEARCH_LINES = 80 };
 
+/* Of the step loop. */
+struct place {
+	const char *function;
+	int line;                 /* 0 = unknown */
+	const struct seen *steps; /* NULL: it is a DataLoader's own */
+};
+
 enum rank { RANK_NONE, RANK_AROUND, RANK_INT, RANK_NAMED, RANK_STATE };
 
 bool stacks_loop_is_variable(const struct py_loop *loop)
@@ -60,12 +67,24 @@ static bool names_epochs(const char *text)
 	return false;
 }
 
+/* Of "self.state.epoch", "state['epoch']": "epoch". */
+static size_t last_name(const char *name, const char **out)
+{
+	*out = name;
+	for (const char *at = name; *at && *at != ']'; at++)
+		if (strchr(".['", *at) && at[1] && at[1] != ']')
+			*out = at + 1 + (at[1] == '\'');
+	return strcspn(*out, "'");
+}
+
 static bool is_epoch_int(const struct py_loop *loop)
 {
 	static const char *const names[] = { "epoch", "_epoch", "i_epoch", "iepoch", "epoch_i", "epoch_num", "epoch_number",
 		"epoch_idx", "epoch_index", "epoch_id", "epoch_count", "cur_epoch", "curr_epoch", "current_epoch", "n_epoch" };
+	const char *name;
+	size_t length = last_name(loop->name, &name);
 	for (size_t i = 0; loop->kind == PY_LOOP_INT && i < sizeof names / sizeof *names; i++)
-		if (strcasecmp(loop->name, names[i]) == 0)
+		if (strlen(names[i]) == length && strncasecmp(name, names[i], length) == 0)
 			return true;
 	return false;
 }
@@ -147,22 +166,36 @@ static bool number_of_for(const struct seen *seen, const struct py_loop *loop, s
 	return out->number > 0;
 }
 
-/* It must have been seen to advance, and by one with each pass at most. */
-static bool number_of_int(
-	const struct seen *seen, const struct py_loop *loop, const struct seen *steps, struct stacks_epoch *out)
+/* Whether an int has counted the epoch in progress, and how far it counts; 0 = unknown. */
+static bool is_counted_before(
+	struct stacks_loops *loops, const struct seen *seen, const struct place *place, uint64_t *end)
 {
+	struct py_loop_bound bound;
+	bool is_read = seen->work.ip && py_loop_bound(loops->reader, &seen->loop, seen->work.ip, &bound);
+	*end = is_read && bound.has_end ? bound.end : 0;
+	if (strcmp(seen->function, place->function) == 0)
+		return seen->loop.line > 0 && seen->loop.line < place->line;
+	return is_read && bound.is_behind;
+}
+
+/* It must have been seen to advance, and by one with each pass at most. */
+static bool number_of_int(struct stacks_loops *loops, const struct seen *seen, const struct py_loop *loop,
+	const struct place *place, struct stacks_epoch *out)
+{
+	const struct seen *steps = place->steps;
 	uint64_t advanced = seen->advanced + (loop->position - seen->loop.position);
-	if (!steps || seen->goes_back || loop->position < seen->loop.position || advanced == 0 ||
-		loop->position < seen->first_value || (steps->loop.has_position && advanced > steps->restarts + 1u))
+	if (seen->goes_back || loop->position < seen->loop.position || advanced == 0 ||
+		loop->position < seen->first_value || (steps && steps->loop.has_position && advanced > steps->restarts + 1u))
 		return false;
 	/* What is assigned above the step loop counts the epoch that begins. */
-	bool is_before = loop->code == steps->loop.code && loop->line > 0 && loop->line < steps->loop.line;
+	bool is_before = is_counted_before(loops, seen, place, &out->count);
 	out->number = loop->position - seen->first_value + !is_before;
+	out->count = out->count > seen->first_value ? out->count - seen->first_value : 0;
 	return out->number > 0;
 }
 
 static bool read_epoch(
-	struct stacks_loops *loops, const struct seen *seen, const struct seen *steps, struct stacks_epoch *out)
+	struct stacks_loops *loops, const struct seen *seen, const struct place *place, struct stacks_epoch *out)
 {
 	struct py_loop loop = seen->loop;
 	struct stacks_epoch epoch = { 0, 0, 0 };
@@ -171,7 +204,7 @@ static bool read_epoch(
 	if (loop.kind == PY_LOOP_STATE)
 		epoch = (struct stacks_epoch){ .number = loop.position, .count = loop.length };
 	else if (loop.kind == PY_LOOP_INT)
-		number_of_int(seen, &loop, steps, &epoch);
+		number_of_int(loops, seen, &loop, place, &epoch);
 	else
 		number_of_for(seen, &loop, &epoch);
 	if (epoch.number == 0)
@@ -238,10 +271,11 @@ static const struct seen *find_around(
 struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops)
 {
 	struct stacks_epoch epoch = { .key = 2 };
+	struct place place = { loops->steps->function, loops->steps->loop.line, loops->steps };
 	const struct seen *found =
 		stacks_loop_is_variable(&loops->steps->loop) ? NULL : find_around(loops, loops->steps, "", 0, 0);
 	if (found)
-		read_epoch(loops, found, loops->steps, &epoch);
+		read_epoch(loops, found, &place, &epoch);
 	return epoch;
 }
 
@@ -270,9 +304,9 @@ static const struct seen *find_loader(const struct stacks_loops *loops, const ch
 
 bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int line, struct stacks_epoch *out)
 {
-	const struct seen *steps = find_loader(loops, function, line);
-	const struct seen *found = find_around(loops, steps, function, line, loops->read_ns);
-	bool is_known = found && read_epoch(loops, found, steps, out);
+	struct place place = { function, line, find_loader(loops, function, line) };
+	const struct seen *found = find_around(loops, place.steps, function, line, loops->read_ns);
+	bool is_known = found && read_epoch(loops, found, &place, out);
 	loops->epoch_until_ns = is_known ? 0 : loops->epoch_until_ns;
 	return is_known;
 }

@@ -69,3 +69,18 @@ bool stacks_loops_is_exhausted(
 	return loops && has_gone_on && over->is_over && over->length && over->code &&
 		!stacks_loops_calls_next(loops, over) && py_loops_code_lacks_break(loops->reader, over->code);
 }
+
+enum stacks_ending stacks_loops_ending(
+	const struct stacks_loops *loops, const struct py_counted *counted, uint64_t *length)
+{
+	for (size_t i = 0; loops && counted->code && i < loops->seen_count; i++) {
+		const struct py_loop *loop = &loops->seen[i].loop;
+		bool is_its_line =
+			counted->line ? loop->line == counted->line : loops->seen[i].read_ns == loops->read_ns && loop->has_loader;
+		if (loop->code != counted->code || !is_its_line || (!loop->is_zipped && !loop->may_end_early))
+			continue;
+		*length = loop->length;
+		return loop->may_end_early ? STACKS_ENDS_EARLY : STACKS_ENDS_WITH_FIRST;
+	}
+	return STACKS_ENDS_WITH_LOADER;
+}

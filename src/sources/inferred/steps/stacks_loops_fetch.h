@@ -11,6 +11,10 @@ bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted
  * these passes has begun since, so that no exception has ended the program. */
 bool stacks_loops_is_exhausted(
 	struct stacks_loops *loops, const struct py_counted *over, const struct py_counted *all, size_t count);
+/* How the loop over these batches ends, if that is known: STACKS_ENDS_EARLY: *length is its own, 0 = unknown. */
+enum stacks_ending { STACKS_ENDS_WITH_LOADER, STACKS_ENDS_WITH_FIRST, STACKS_ENDS_EARLY };
+enum stacks_ending stacks_loops_ending(
+	const struct stacks_loops *loops, const struct py_counted *counted, uint64_t *length);
 /* The batches of this pass train, and the sample was taken during it: the loops around the current instructions of its
  * function and of the functions that called that one have no steps of their own. */
 void stacks_loops_note_loader(

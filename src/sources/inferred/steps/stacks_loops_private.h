@@ -15,6 +15,7 @@ struct seen {
 	bool is_epoch;        /* "epoch" is in its line */
 	uint64_t first_value; /* of an int that counts epochs: what its first epoch has */
 	bool goes_back;
+	uint64_t stride; /* of an int: what divides all its advances; 0 = there was none */
 	/* Of an int that counts steps. Which instruction ran most often when training was sampled, or else when it was
 	 * read: the work of a step. */
 	struct {

@@ -220,7 +220,9 @@ static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t
 	steps->state.batches_in_epoch = 0;
 	steps->state.batches_per_epoch = epoch->length;
 	steps->state.samples_per_batch = epoch->batch_size;
-	steps->state.epochs_planned = epoch->count <= UINT32_MAX ? (uint32_t)epoch->count : 0;
+	/* An epoch whose loop was not read yet is another one of the same loop. */
+	if (is_known || !steps->is_numbered)
+		steps->state.epochs_planned = epoch->count <= UINT32_MAX ? (uint32_t)epoch->count : 0;
 	add(steps, RECORD_EPOCH_BEGIN, time_ns, 0);
 }
 
@@ -410,6 +412,13 @@ static void finish_epoch(struct stacks_steps *steps, struct epoch *epoch, bool i
 	drop_epoch(steps, epoch, end_ns);
 }
 
+static void leave_out(struct stacks_steps *steps, struct epoch *epoch, int64_t now_ns)
+{
+	steps->has_new_what |= !steps->is_at_least;
+	steps->is_at_least = true;
+	drop_epoch(steps, epoch, now_ns);
+}
+
 /* Samples contradict the words by which its mode was taken. What was emitted stays so, but its epoch is none: the next
  * one gets its number. */
 static void revise(struct stacks_steps *steps, struct epoch *epoch, const struct py_counted *counted, int64_t now_ns)
@@ -423,6 +432,7 @@ static void revise(struct stacks_steps *steps, struct epoch *epoch, const struct
 		end_epoch_or_none(steps, true, now_ns);
 		steps->state.epochs_begun -= steps->state.epochs_begun > 0;
 		steps->next_index -= steps->next_index > 0;
+		steps->state.epoch_index -= steps->state.epoch_index > 0;
 	}
 	epoch->mode = mode;
 	epoch->is_begun = false;
@@ -470,7 +480,9 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 		emit_batches(steps, epoch, false, epoch->yielded_ns);
 	bool is_first = !is_fast(steps) && (epoch->emitted == 0 || steps->current != epoch->serial),
 		 is_long = epoch->yielded_ns - epoch->emitted_ns >= POLLS_A_STEP * poll_ns(steps);
-	if (counted->is_over)
+	if (counted->is_over && counted->is_unknown && epoch->emitted == epoch->base)
+		leave_out(steps, epoch, now_ns);
+	else if (counted->is_over)
 		finish_epoch(steps, epoch, counted->is_exhausted, now_ns);
 	else if (is_known && epoch->yielded > epoch->emitted && (is_first || is_long))
 		emit_batches(steps, epoch, false, epoch->yielded_ns);

@@ -35,6 +35,7 @@ struct py_counted {
 	uint64_t length; /* batches in the epoch, len(loader); 0 = unknown */
 	/* backward or the optimizer was seen to run in it; none was, or another loop is known to train; or soon known */
 	bool trains, evaluates, is_undecided;
+	bool is_unknown; /* over, and too short to know whether it trained or validated */
 	/* what a loop around it counts: number of the epoch from 1 on, and of epochs; 0 = unknown. Passes with the same key
 	 * are in one epoch; 0: each pass is one */
 	uint64_t epoch, epochs, epoch_key;

@@ -5,20 +5,28 @@
 
 #include "src/sources/python/py_objects.h"
 
-enum { PY_ATTRIBUTES_RETAINED = 64 };
+enum { PY_ATTRIBUTES_RETAINED = 64, PY_ATTRIBUTE_NAME_SIZE = 48 };
+
+/* Where a name is looked for: among the attributes of an instance, those of its class or of the class that it is
+ * itself, or the items of a dict. */
+enum py_attribute_kind { PY_OF_INSTANCE, PY_OF_CLASS, PY_OF_DICT };
 
 /* Zeroed at first, but for `process`. */
 struct py_attributes {
 	const struct py_process *process;
 	struct py_attribute_known {
 		uint64_t object;
-		const char *name;
+		char name[PY_ATTRIBUTE_NAME_SIZE];
+		enum py_attribute_kind kind;
 		int64_t absent_until_ns; /* 0: it is there */
 		struct py_attribute found;
 	} known[PY_ATTRIBUTES_RETAINED];
 };
 
-/* `name` must be the same pointer each time. An attribute that is missing is looked for again after half a second. */
+/* An attribute that is missing is looked for again after half a second. */
+bool py_attributes_find(struct py_attributes *attributes, uint64_t object, enum py_attribute_kind kind,
+	const char *name, struct py_attribute *out, uint64_t *value);
+/* Of an instance. */
 bool py_attributes_get(
 	struct py_attributes *attributes, uint64_t object, const char *name, struct py_attribute *out, uint64_t *value);
 bool py_attributes_int(struct py_attributes *attributes, uint64_t object, const char *name, uint64_t *out);

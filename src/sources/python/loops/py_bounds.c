@@ -2,11 +2,14 @@
 
 #include <string.h>
 
+#include "src/sources/python/loops/py_operands.h"
+#include "src/sources/python/loops/py_paths.h"
 #include "src/sources/python/py_objects.h"
 
 /* What a search reads. */
 struct search {
 	const struct py_process *process;
+	struct py_attributes *attributes;
 	const struct py_loop_code *code;
 	const struct py_store *store;
 	struct py_loop_frame frame;
@@ -24,22 +27,6 @@ static const struct py_store *find_store(const struct py_loop_code *code, const 
 			return store;
 	}
 	return NULL;
-}
-
-static bool is_variable(const struct py_operand *operand, const struct py_store *store)
-{
-	switch (store->role) {
-	case PY_ROLE_STORE_FAST:
-		return operand->role == PY_ROLE_LOCAL && operand->name_count == 0 && operand->index == store->index;
-	case PY_ROLE_STORE_NAME:
-	case PY_ROLE_STORE_GLOBAL:
-		return (operand->role == PY_ROLE_NAME || operand->role == PY_ROLE_GLOBAL) && operand->name_count == 0 &&
-			operand->index == store->index;
-	case PY_ROLE_STORE_ATTRIBUTE:
-		return operand->role == PY_ROLE_LOCAL && operand->name_count == 1 && operand->index == store->holder &&
-			operand->names[0] == store->index;
-	default: return false;
-	}
 }
 
 static bool find_global(struct search *search, uint32_t name, uint64_t *object)
@@ -62,20 +49,33 @@ static bool read_base(struct search *search, const struct py_operand *operand, u
 	return (operand->role == PY_ROLE_GLOBAL || search->code->is_module) && find_global(search, operand->index, object);
 }
 
-static bool read_operand(struct search *search, const struct py_operand *operand, uint64_t *out)
+/* What is added to the operand's variable. */
+static bool read_shift(struct search *search, const struct py_operand *operand, int64_t *out)
 {
-	char name[PY_LOOP_NAME_SIZE];
-	uint64_t object, key;
-	if (operand->role == PY_ROLE_CONSTANT)
-		return py_loop_constant(search->process, search->code, operand->index, out);
-	if (!read_base(search, operand, &object))
+	uint64_t shift = 0;
+	if (operand->shift_sign && !py_loop_constant(search->process, search->code, operand->shift, &shift))
 		return false;
-	for (size_t i = 0; i < operand->name_count; i++)
-		if (!py_loop_item(search->process, search->code->names, operand->names[i], &key) ||
-			!py_text_read(search->process, key, name, sizeof name) ||
-			!py_attribute_get(search->process, object, name, &object))
+	*out = operand->shift_sign * (int64_t)shift;
+	return true;
+}
+
+static bool read_operand(struct search *search, const struct py_operand *operand, int64_t *out)
+{
+	struct py_path path;
+	uint64_t object, value;
+	int64_t shift;
+	if (!read_shift(search, operand, &shift))
+		return false;
+	if (operand->role == PY_ROLE_CONSTANT) {
+		if (!py_loop_constant(search->process, search->code, operand->index, &value))
 			return false;
-	return py_int_read(search->process, object, out);
+	} else if (!read_base(search, operand, &object) ||
+		!py_path_make(search->process, search->code->names, search->code->constants, operand->names,
+			operand->name_count, &path) ||
+		!py_path_get(search->attributes, object, &path, &object) || !py_int_read(search->process, object, &value))
+		return false;
+	*out = (int64_t)value + shift;
+	return true;
 }
 
 /* The only comparison of the int with something else that ends its loop. NULL: there is none, or several. */
@@ -86,7 +86,7 @@ static const struct py_exit *find_exit(const struct search *search, size_t *vari
 	for (size_t i = 0; i < bytecode->exit_count; i++)
 		for (size_t side = 0; side < PY_EXIT_SIDES; side++) {
 			const struct py_exit *exit = &bytecode->exits[i];
-			if (exit->loop != search->store->loop || !is_variable(&exit->sides[side].operand, search->store))
+			if (exit->loop != search->store->loop || !py_operand_is_stored(&exit->sides[side].operand, search->store))
 				continue;
 			if (found)
 				return NULL;
@@ -96,27 +96,36 @@ static const struct py_exit *find_exit(const struct search *search, size_t *vari
 	return found;
 }
 
+/* Iterations, if the int is 0 at first. It is `limit` when the comparison ends the loop: the iteration that compares it
+ * counts if its work comes before that, and has been counted itself if the sum comes before. */
+static uint64_t iterations_of(
+	const struct py_loop *loop, const struct py_store *store, const struct py_exit *exit, int64_t work, int64_t limit)
+{
+	bool has_worked = work < (int64_t)exit->left;
+	bool is_counted = loop->is_sum && (loop->is_compared ? has_worked : store->offset < exit->offset);
+	int64_t count = limit + has_worked - is_counted;
+	return count > 0 ? (uint64_t)count : 0;
+}
+
 bool py_bound_read(struct py_iterators *iterators, const struct py_loop *loop, uint64_t ip, struct py_loop_bound *out)
 {
-	struct search search = { .process = iterators->process };
+	struct search search = { .process = iterators->process, .attributes = &iterators->attributes };
 	const struct py_activation at = { loop->frame, loop->code };
 	size_t side = 0;
-	uint64_t limit = 0;
+	int64_t limit = 0, shift = 0;
 	search.code = py_loop_code_checked(iterators->codes, loop->code);
 	search.store = search.code && search.code->bytecode ? find_store(search.code, loop) : NULL;
 	if (!search.store)
 		return false;
 	int64_t work = py_loop_offset(&iterators->process->location.layout, loop->code, ip);
-	*out = (struct py_loop_bound){ .is_behind = loop->is_sum && work > (int64_t)search.store->offset };
+	*out = (struct py_loop_bound){ .is_behind =
+									   loop->is_sum && !loop->is_compared && work > (int64_t)search.store->offset };
 	const struct py_exit *exit = find_exit(&search, &side);
 	if (!exit || !py_loop_frame_read(iterators->process, &at, search.code, &search.frame) ||
-		!read_operand(&search, &exit->sides[!side].operand, &limit))
+		!read_operand(&search, &exit->sides[!side].operand, &limit) ||
+		!read_shift(&search, &exit->sides[side].operand, &shift))
 		return true;
-	/* The last iteration compares the int behind its work, and advances it then. */
-	bool is_late = loop->is_sum && work < (int64_t)exit->offset && exit->offset < search.store->offset;
-	/* So does that of a `for`, which advances it before its work. */
-	is_late |= !loop->is_sum && work < (int64_t)exit->offset;
-	out->end = limit + exit->sides[side].must_exceed + is_late;
-	out->has_end = true;
+	out->end = iterations_of(loop, search.store, exit, work, limit - shift + exit->sides[side].must_exceed);
+	out->has_end = out->end > 0;
 	return true;
 }

@@ -5,6 +5,7 @@
 
 #include "src/sources/python/loops/py_exits.h"
 #include "src/sources/python/loops/py_graph.h"
+#include "src/sources/python/loops/py_operands.h"
 #include "src/sources/python/loops/py_yields.h"
 
 enum { ARGUMENTS_MAX = 8 };
@@ -206,7 +207,7 @@ static void read_iterated(const struct py_graph *graph, int header, struct py_it
 
 static bool is_same_variable(const struct py_store *a, const struct py_store *b)
 {
-	return a->role == b->role && a->index == b->index && a->holder == b->holder;
+	return a->role == b->role && a->index == b->index && py_operand_is_same(&a->holder, &b->holder);
 }
 
 static void add_store(struct py_bytecode *code, const struct py_store *store)
@@ -249,34 +250,16 @@ static void keep_deepest_stores(struct py_bytecode *code)
 	code->store_count = count;
 }
 
-/* `local.name += 1`: the local, a copy of it, its attribute, the constant, the sum, both in the other order. The local
- * that holds the object; PY_NO_INDEX: it is none of these. */
-static uint32_t holder_of(const struct py_graph *graph, int store)
-{
-	enum { LOAD = 6, ATTRIBUTE = 4, CONSTANT = 3, SUM = 2 };
-	if (store < LOAD || !py_graph_adds_in_place(graph, store - SUM))
-		return PY_NO_INDEX;
-	for (int i = store - LOAD + 1; i <= store; i++)
-		if (!is_straight(graph, i))
-			return PY_NO_INDEX;
-	const struct py_instruction *load = &graph->all[store - LOAD], *attribute = &graph->all[store - ATTRIBUTE];
-	enum py_role constant = graph->all[store - CONSTANT].role;
-	uint32_t name = attribute->argument >> (graph->minor >= 12);
-	if (attribute->role != PY_ROLE_ATTRIBUTE || name != graph->all[store].argument ||
-		(constant != PY_ROLE_CONSTANT && constant != PY_ROLE_SMALL_INT))
-		return PY_NO_INDEX;
-	return load->role == PY_ROLE_LOCAL                                            ? load->argument
-		: load->role == PY_ROLE_STORE_AND_LOAD || load->role == PY_ROLE_LOCAL_TWO ? load->argument & 15
-																				  : PY_NO_INDEX;
-}
-
 static void find_stores(const struct py_graph *graph, struct py_bytecode *code)
 {
 	for (size_t i = 0; i < graph->count; i++) {
 		const struct py_instruction *instruction = &graph->all[i];
 		int loop = loop_of(code, instruction);
-		struct py_store store = { instruction->role, instruction->argument, 2 * instruction->begin, PY_NO_INDEX, loop,
-			i > 0 && py_graph_adds_in_place(graph, (int)i - 1) };
+		struct py_store store = { .role = instruction->role,
+			.index = instruction->argument,
+			.offset = 2 * instruction->begin,
+			.loop = loop,
+			.is_sum = i > 0 && py_graph_adds_in_place(graph, (int)i - 1) };
 		if (loop == PY_NO_LOOP || code->loops[loop].is_delegation)
 			continue;
 		switch (instruction->role) {
@@ -285,9 +268,9 @@ static void find_stores(const struct py_graph *graph, struct py_bytecode *code)
 		case PY_ROLE_STORE_GLOBAL:
 		case PY_ROLE_STORE_CELL: add_store(code, &store); break;
 		case PY_ROLE_STORE_ATTRIBUTE:
-			store.holder = holder_of(graph, (int)i);
+		case PY_ROLE_STORE_SUBSCRIPT:
 			store.is_sum = true;
-			if (store.holder != PY_NO_INDEX)
+			if (py_operand_of_sum(graph, (int)i, &store))
 				add_store(code, &store);
 			break;
 		case PY_ROLE_STORE_TWO:
@@ -303,6 +286,40 @@ static void find_stores(const struct py_graph *graph, struct py_bytecode *code)
 		default: break;
 		}
 	}
+}
+
+/* A loop around the comparison's, or inside it, may assign it. */
+static bool is_assigned(const struct py_bytecode *code, const struct py_operand *operand)
+{
+	for (size_t i = 0; i < code->store_count; i++)
+		if (py_operand_is_stored(operand, &code->stores[i]))
+			return true;
+	return false;
+}
+
+/* "while self.step < self.steps: self.train_step()" */
+static void add_compared(struct py_bytecode *code, const struct py_exit *exit, const struct py_operand *operand)
+{
+	struct py_store store = { .offset = exit->offset, .loop = exit->loop, .is_compared = true, .holder = *operand };
+	if (operand->role == PY_ROLE_CONSTANT || operand->shift_sign || is_assigned(code, operand))
+		return;
+	if (operand->name_count > 0) {
+		store.index = operand->names[--store.holder.name_count];
+		store.role = store.index & PY_OPERAND_KEY ? PY_ROLE_STORE_SUBSCRIPT : PY_ROLE_STORE_ATTRIBUTE;
+	} else if (operand->role != PY_ROLE_LOCAL) {
+		store.index = operand->index;
+		store.role = operand->role == PY_ROLE_NAME ? PY_ROLE_STORE_NAME : PY_ROLE_STORE_GLOBAL;
+		store.holder = (struct py_operand){ 0 };
+	}
+	if (store.role)
+		add_store(code, &store);
+}
+
+static void find_compared(struct py_bytecode *code)
+{
+	for (size_t i = 0; i < code->exit_count; i++)
+		for (size_t side = 0; side < PY_EXIT_SIDES; side++)
+			add_compared(code, &code->exits[i], &code->exits[i].sides[side].operand);
 }
 
 /* -- all of it -- */
@@ -324,6 +341,7 @@ static bool fill(struct py_graph *graph, struct py_bytecode *out)
 	find_stores(graph, out);
 	keep_deepest_stores(out);
 	py_exits_find(graph, out);
+	find_compared(out);
 	return true;
 }
 

@@ -13,10 +13,12 @@
 #include "src/sources/python/loops/py_opcodes.h"
 
 enum { PY_BYTES_MAX = 1 << 18, PY_CODE_LOOPS_MAX = 128, PY_STORES_MAX = 256, PY_EXITS_MAX = 32, PY_NO_LOOP = -1 };
-enum { PY_OPERAND_NAMES = 3, PY_EXIT_SIDES = 2 };
+enum { PY_OPERAND_NAMES = 4, PY_EXIT_SIDES = 2 };
 #define PY_NO_INDEX UINT32_MAX
 /* In place of the index of a constant: an int itself, below 256. */
 #define PY_SMALL_INT UINT32_C(0x80000000)
+/* With the index of a constant: a key, and no attribute's name. */
+#define PY_OPERAND_KEY UINT32_C(0x40000000)
 
 /* What a `for` iterates over, where its code is one call of a global by its name, or one local. */
 struct py_iterated {
@@ -53,27 +55,32 @@ struct py_code_loop {
 	struct py_iterated iterated;
 };
 
-/* An assignment in a loop, to a variable that no loop inside that one assigns. Of attributes only `local.name += 1`. */
-struct py_store {
-	enum py_role role;
-	uint32_t index, offset;
-	uint32_t holder; /* of an attribute: the local with the object; else PY_NO_INDEX */
-	int loop;
-	bool is_sum; /* += */
-};
-
-/* One side of a comparison: "step", "args.max_steps", "self.config.steps", 1000. */
+/* "step", "args.max_steps", "self.config.steps", "state['step']", 1000; "args.max_steps - 1". */
 struct py_operand {
 	enum py_role role; /* PY_ROLE_LOCAL, _GLOBAL, _NAME, or _CONSTANT */
 	uint32_t index;    /* as that role's instruction has it, or PY_SMALL_INT */
-	size_t name_count; /* attributes of it, each of the one before: indices into co_names */
+	size_t
+		name_count; /* attributes and items of it, each of the one before: indices into co_names, or PY_OPERAND_KEY */
 	uint32_t names[PY_OPERAND_NAMES];
+	int shift_sign; /* 1: a constant is added, -1: subtracted, 0: neither */
+	uint32_t shift; /* that constant, as index of one */
+};
+
+/* An assignment in a loop, to a variable that no loop inside that one assigns. Of attributes and items only sums:
+ * `x.name += 1`, `x["name"] += 1`; and those that the loop compares to end, whatever assigns them. */
+struct py_store {
+	enum py_role role;
+	uint32_t index, offset;   /* of an item PY_OPERAND_KEY */
+	struct py_operand holder; /* of an attribute or an item: the object that has it */
+	int loop;
+	bool is_sum;      /* += */
+	bool is_compared; /* nothing in the loop assigns it, so something that it calls may */
 };
 
 /* A comparison of which one result ends its loop, without an exception, and the other one does not. */
 struct py_exit {
 	int loop;
-	uint32_t offset;
+	uint32_t offset, left; /* of the comparison, and of the branch that leaves the loop */
 	struct {
 		struct py_operand operand;
 		bool must_exceed; /* an int that grows ends the loop when it is larger than the other side, not when equal */

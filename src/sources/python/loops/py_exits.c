@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "src/sources/python/loops/py_operands.h"
+
 enum { WALK_MAX = 32 };
 enum { LESS, LESS_OR_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_OR_EQUAL, OPERATORS }; /* as in dis.cmp_op */
 
@@ -16,69 +18,7 @@ static uint32_t operator_of(const struct py_graph *graph, const struct py_instru
 	return compare->argument >> (graph->minor >= 13 ? 5 : graph->minor == 12 ? 4 : 0);
 }
 
-/* -- operands -- */
-
-/* Where an operand ends: the instruction, and whether the second local of its two is taken already. */
-struct cursor {
-	int at;
-	bool is_half;
-};
-
-static bool read_local(const struct py_instruction *instruction, struct cursor *cursor, struct py_operand *out)
-{
-	bool is_second = instruction->role == PY_ROLE_LOCAL_TWO && !cursor->is_half;
-	out->role = PY_ROLE_LOCAL;
-	out->index = instruction->role == PY_ROLE_LOCAL ? instruction->argument
-		: cursor->is_half                           ? instruction->argument >> 4
-													: instruction->argument & 15;
-	cursor->is_half = is_second;
-	cursor->at -= !is_second;
-	return true;
-}
-
-/* A local, a global or a constant. */
-static bool read_base(const struct py_graph *graph, struct cursor *cursor, struct py_operand *out)
-{
-	const struct py_instruction *instruction = &graph->all[cursor->at];
-	out->role = instruction->role;
-	switch (instruction->role) {
-	case PY_ROLE_LOCAL:
-	case PY_ROLE_LOCAL_TWO:
-	case PY_ROLE_STORE_AND_LOAD: return read_local(instruction, cursor, out);
-	case PY_ROLE_GLOBAL: out->index = instruction->argument >> (graph->minor >= 11); break;
-	case PY_ROLE_NAME:
-	case PY_ROLE_CONSTANT: out->index = instruction->argument; break;
-	case PY_ROLE_SMALL_INT:
-		if (instruction->argument >= 256)
-			return false;
-		out->role = PY_ROLE_CONSTANT;
-		out->index = PY_SMALL_INT | instruction->argument;
-		break;
-	default: return false;
-	}
-	cursor->at--;
-	return !cursor->is_half;
-}
-
-/* Backward from the cursor: a base, and attributes of it. */
-static bool read_operand(const struct py_graph *graph, struct cursor *cursor, struct py_operand *out)
-{
-	uint32_t names[PY_OPERAND_NAMES];
-	size_t count = 0;
-	for (; cursor->at > 0 && graph->all[cursor->at].role == PY_ROLE_ATTRIBUTE; cursor->at--) {
-		if (count == PY_OPERAND_NAMES || cursor->is_half)
-			return false;
-		names[count++] = graph->all[cursor->at].argument >> (graph->minor >= 12);
-	}
-	if (cursor->at < 0 || !read_base(graph, cursor, out))
-		return false;
-	out->name_count = count;
-	for (size_t i = 0; i < count; i++)
-		out->names[i] = names[count - 1 - i];
-	return true;
-}
-
-/* -- exits -- */
+/* -- branches -- */
 
 /* Not by an exception. */
 static bool is_left_quietly(const struct py_graph *graph, int at)
@@ -104,7 +44,7 @@ static bool stays(const struct py_graph *graph, const struct py_bytecode *code, 
 	return at != PY_GRAPH_NOWHERE && py_bytecode_is_in(code, 2 * (int64_t)graph->all[at].begin, loop);
 }
 
-/* The branch behind the comparison: one way stays in the loop, the other one leaves it. */
+/* One way stays in the loop, the other one leaves it. */
 static bool leaves(const struct py_graph *graph, const struct py_bytecode *code, int branch, int loop)
 {
 	const struct py_instruction *instruction = &graph->all[branch];
@@ -115,21 +55,84 @@ static bool leaves(const struct py_graph *graph, const struct py_bytecode *code,
 	return first != second && is_left_quietly(graph, instruction->next[first]);
 }
 
+/* -- comparisons that a variable keeps: "last_step = step == max_steps" -- */
+
+static bool is_stored_at(const struct py_graph *graph, int at, struct py_operand *out)
+{
+	const struct py_instruction *instruction = &graph->all[at];
+	*out = (struct py_operand){ .role = PY_ROLE_LOCAL, .index = instruction->argument };
+	switch (instruction->role) {
+	case PY_ROLE_STORE_FAST: return true;
+	case PY_ROLE_STORE_AND_LOAD:
+	case PY_ROLE_STORE_TWO: out->index = instruction->argument >> 4; return true;
+	case PY_ROLE_STORE_NAME:
+	case PY_ROLE_STORE_GLOBAL: out->role = PY_ROLE_GLOBAL; return true;
+	default: return false;
+	}
+}
+
+static bool is_stored_once(
+	const struct py_graph *graph, const struct py_bytecode *code, const struct py_operand *variable, int loop)
+{
+	struct py_operand other;
+	unsigned count = 0;
+	for (size_t i = 0; i < graph->count; i++)
+		if (py_bytecode_is_in(code, 2 * (int64_t)graph->all[i].begin, loop) && is_stored_at(graph, (int)i, &other))
+			count += py_operand_is_same(&other, variable);
+	return count == 1;
+}
+
+/* Whether a branch asks only whether the variable is true. */
+static bool asks(const struct py_graph *graph, int branch, const struct py_operand *variable)
+{
+	struct py_operand asked;
+	struct py_cursor cursor = { branch - 1 - (branch > 0 && graph->all[branch - 1].role == PY_ROLE_BOOL), false };
+	return cursor.at >= 0 && py_operand_read(graph, &cursor, &asked) && !asked.shift_sign &&
+		py_operand_is_same(&asked, variable);
+}
+
+/* The branch that the comparison decides. PY_GRAPH_NOWHERE: there is none, or several. */
+static int branch_of(const struct py_graph *graph, const struct py_bytecode *code, int compare, int loop)
+{
+	struct py_operand variable;
+	int found = PY_GRAPH_NOWHERE;
+	if (is_branch(graph->all[compare + 1].role))
+		return compare + 1;
+	if (!is_stored_at(graph, compare + 1, &variable) || !is_stored_once(graph, code, &variable, loop))
+		return PY_GRAPH_NOWHERE;
+	for (size_t i = 0; i < graph->count; i++) {
+		bool is_in_loop = py_bytecode_loop_at(code, 2 * (int64_t)graph->all[i].begin) == loop;
+		if (!is_in_loop || !is_branch(graph->all[i].role) || !asks(graph, (int)i, &variable) ||
+			!leaves(graph, code, (int)i, loop))
+			continue;
+		if (found != PY_GRAPH_NOWHERE)
+			return PY_GRAPH_NOWHERE;
+		found = (int)i;
+	}
+	return found;
+}
+
+/* -- all -- */
+
 static bool read_exit(const struct py_graph *graph, const struct py_bytecode *code, int compare, struct py_exit *out)
 {
 	const struct py_instruction *instruction = &graph->all[compare];
-	struct cursor cursor = { compare - 1, false };
+	struct py_cursor cursor = { compare - 1, false };
 	uint32_t relation = operator_of(graph, instruction);
 	memset(out, 0, sizeof *out);
 	out->loop = py_bytecode_loop_at(code, 2 * (int64_t)instruction->begin);
 	out->offset = 2 * instruction->begin;
-	if (out->loop == PY_NO_LOOP || relation >= OPERATORS || compare + 1 >= (int)graph->count ||
-		!leaves(graph, code, compare + 1, out->loop) || !read_operand(graph, &cursor, &out->sides[1].operand) ||
-		!read_operand(graph, &cursor, &out->sides[0].operand) || cursor.is_half)
+	if (out->loop == PY_NO_LOOP || relation >= OPERATORS || compare + 1 >= (int)graph->count)
+		return false;
+	int branch = branch_of(graph, code, compare, out->loop);
+	if (branch == PY_GRAPH_NOWHERE || !leaves(graph, code, branch, out->loop) ||
+		!py_operand_read(graph, &cursor, &out->sides[1].operand) ||
+		!py_operand_read(graph, &cursor, &out->sides[0].operand) || cursor.is_half)
 		return false;
 	for (int at = cursor.at + 2; at <= compare; at++)
 		if (py_graph_count_before(graph, at) != 1)
 			return false;
+	out->left = 2 * graph->all[branch].begin;
 	for (size_t side = 0; side < PY_EXIT_SIDES; side++)
 		out->sides[side].must_exceed = must_exceed[side][relation];
 	return true;

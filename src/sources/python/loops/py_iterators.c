@@ -307,6 +307,8 @@ void py_measure_adopt(struct py_loop *out, const struct py_loop *inner)
 	out->position = out->has_position ? inner->position : 0;
 	out->length = out->has_position ? inner->length : 0;
 	out->has_loader = inner->has_loader;
+	out->is_zipped |= inner->is_zipped;
+	out->may_end_early |= inner->may_end_early;
 }
 
 static void measure_enumerate(const struct py_measuring *at, uint64_t object, struct py_loop *out)
@@ -316,6 +318,8 @@ static void measure_enumerate(const struct py_measuring *at, uint64_t object, st
 		return;
 	py_measure_inner(at, out->guards.value[3], &inner);
 	out->has_loader = inner.has_loader;
+	out->is_zipped = inner.is_zipped;
+	out->may_end_early = inner.may_end_early;
 	out->is_relative = !py_measure_origin_of_call(at, "enumerate", 2, &out->guards.origin);
 	bool has_inner = inner.has_position && !inner.is_relative;
 	if (out->is_relative && has_inner) {
@@ -505,6 +509,7 @@ static void measure(const struct py_measuring *at, uint64_t object, struct py_lo
 		break;
 	case PY_CLASS_ZIP:
 		out->kind = PY_LOOP_ZIP;
+		out->is_zipped = true;
 		measure_parts(at, object, PARTS_OF_ZIP, out);
 		break;
 	case PY_CLASS_MAP:

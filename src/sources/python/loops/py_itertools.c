@@ -27,6 +27,7 @@ static void measure_islice(const struct py_measuring *at, uint64_t object, struc
 	uint64_t stop = out->guards.value[4];
 	py_measure_inner(at, out->guards.value[2], &inner);
 	out->has_loader = inner.has_loader;
+	out->may_end_early = true;
 	out->is_relative = !py_measure_call_of(at, "islice") || at->loop->iterated.argument_count != 2;
 	py_measure_position(at, out);
 	if (!out->has_position || out->is_relative)
@@ -49,6 +50,8 @@ static void measure_wrapped(
 		return;
 	py_measure_inner(at, iterator, &inner);
 	out->has_loader = inner.has_loader;
+	out->is_zipped = inner.is_zipped;
+	out->may_end_early = inner.may_end_early || at->class == PY_CLASS_TAKEWHILE;
 	if (!inner.has_position || !py_loop_guard_word(&out->guards, object + offset, iterator))
 		return;
 	py_measure_adopt(out, &inner);

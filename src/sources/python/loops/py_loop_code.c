@@ -183,18 +183,23 @@ static void find_lines(const struct py_process *process, uint64_t address, struc
 	py_code_release(&text);
 }
 
-static bool read_name(
-	const struct py_process *process, const struct py_loop_code *code, struct py_loop_variable *variable)
+/* Of an attribute or an item: which objects lead to it. */
+static bool read_path(const struct py_process *process, const struct py_loop_code *code, const struct py_store *store,
+	struct py_loop_variable *variable)
 {
-	size_t used = 0;
-	if (variable->holder != PY_NO_INDEX) {
-		const char *holder = variable->holder < code->local_count ? code->local_names[variable->holder] : "";
-		int length = snprintf(variable->name, sizeof variable->name, "%s.", holder);
-		if (!*holder || length < 0 || (size_t)length >= sizeof variable->name)
-			return false;
-		used = (size_t)length;
-	}
-	return py_text_read(process, variable->key, variable->name + used, sizeof variable->name - used);
+	const struct py_operand *holder = &store->holder;
+	uint32_t names[PY_OPERAND_NAMES];
+	memcpy(names, holder->names, holder->name_count * sizeof *names);
+	names[holder->name_count] = store->index;
+	if (!py_path_make(process, code->names, code->constants, names, holder->name_count + 1, &variable->path))
+		return false;
+	if (holder->role == PY_ROLE_LOCAL)
+		snprintf(variable->name, sizeof variable->name, "%s",
+			holder->index < code->local_count ? code->local_names[holder->index] : "");
+	else if (!py_loop_item(process, code->names, holder->index, &variable->base_key) ||
+		!py_text_read(process, variable->base_key, variable->name, sizeof variable->name))
+		return false;
+	return *variable->name && py_path_write(&variable->path, variable->name);
 }
 
 /* A store whose variable has no name that can be read is left out. */
@@ -204,9 +209,8 @@ static void find_variables(const struct py_process *process, const unsigned char
 	size_t kept = 0;
 	for (size_t i = 0; i < code->bytecode->store_count; i++) {
 		const struct py_store *store = &code->bytecode->stores[i];
-		struct py_loop_variable variable = {
-			.local = PY_NO_INDEX, .holder = store->holder, .is_cell = store->role == PY_ROLE_STORE_CELL
-		};
+		struct py_loop_variable variable = { .local = PY_NO_INDEX, .is_cell = store->role == PY_ROLE_STORE_CELL };
+		bool is_path = store->role == PY_ROLE_STORE_ATTRIBUTE || store->role == PY_ROLE_STORE_SUBSCRIPT;
 		uint64_t tuple = code->names;
 		uint32_t index = store->index;
 		if (store->role == PY_ROLE_STORE_FAST || variable.is_cell) {
@@ -224,7 +228,10 @@ static void find_variables(const struct py_process *process, const unsigned char
 				index -= (uint32_t)own;
 			}
 		}
-		if (!py_loop_item(process, tuple, index, &variable.key) || !read_name(process, code, &variable))
+		bool is_read = is_path ? read_path(process, code, store, &variable)
+							   : py_loop_item(process, tuple, index, &variable.key) &&
+				py_text_read(process, variable.key, variable.name, sizeof variable.name);
+		if (!is_read)
 			continue;
 		code->bytecode->stores[kept] = *store;
 		code->variables[kept++] = variable;

@@ -7,14 +7,17 @@
 #include "src/sources/python/loops/py_bytecode.h"
 #include "src/sources/python/loops/py_classes.h"
 #include "src/sources/python/loops/py_loops.h"
+#include "src/sources/python/loops/py_paths.h"
 
 enum { PY_CODES_RETAINED = 1024, PY_FRAME_LOCALS_MAX = 256, PY_FRAME_STACK_MAX = 96 };
 
 struct py_loop_variable {
 	char name[PY_LOOP_NAME_SIZE];
-	uint64_t key;    /* the str object with its name */
-	uint32_t local;  /* its place among the locals; PY_NO_INDEX: it is none */
-	uint32_t holder; /* of an attribute: that of its object, then `name` is "object.name"; else PY_NO_INDEX */
+	uint64_t key;   /* the str object with its name */
+	uint32_t local; /* its place among the locals; PY_NO_INDEX: it is none */
+	struct py_path
+		path; /* of an attribute or an item: from the variable that leads to it; then `name` is "object.name" */
+	uint64_t base_key; /* the str object with that variable's name; 0: it is a local */
 	bool is_cell;
 	int line; /* of the assignment; 0 = unknown */
 };

@@ -113,34 +113,59 @@ static bool has_globals(struct reading *reading)
 	return loops->has_globals;
 }
 
-/* Of an object that a local holds. */
-static bool find_attribute(const struct py_process *process, const struct py_loop_frame *frame,
-	const struct py_loop_variable *variable, struct py_loop *loop)
+static bool guard_all(struct py_loop *loop, const struct py_attribute *attribute)
 {
-	struct py_attribute attribute;
-	const char *dot = strrchr(variable->name, '.');
-	uint64_t object = variable->holder < frame->local_count ? frame->objects[variable->holder] : 0;
-	if (!object || !dot ||
-		!py_loop_guard_word(&loop->guards, py_loop_local_slot(process, frame, variable->holder), object) ||
-		!py_attribute_find(process, object, dot + 1, &attribute) ||
-		!remote_word(process->pid, attribute.slot, &loop->guards.source))
-		return false;
-	loop->slot = attribute.slot;
 	bool is_held = true;
-	for (size_t i = 0; i < attribute.guard_count; i++)
-		is_held &= py_loop_guard_word(&loop->guards, attribute.guards[i].address, attribute.guards[i].word);
+	for (size_t i = 0; i < attribute->guard_count; i++)
+		is_held &= py_loop_guard_word(&loop->guards, attribute->guards[i].address, attribute->guards[i].word);
 	return is_held;
 }
 
-/* Where the variable's value is, and what holds as long as it is there. */
-static bool find_variable(
-	struct reading *reading, const struct py_loop_variable *variable, enum py_role role, struct py_loop *loop)
+static bool find_global(struct reading *reading, uint64_t key, struct py_loop *loop, uint64_t *slot, uint64_t *object)
+{
+	struct py_attribute attribute;
+	if (!has_globals(reading) || !py_entries_find(&reading->loops->globals, key, &attribute, object))
+		return false;
+	*slot = attribute.slot;
+	return guard_all(loop, &attribute);
+}
+
+/* Of each object on the way the slot that leads on must not change, of the last one all that py_objects.h guards. */
+static bool find_at_path(struct reading *reading, const struct py_loop_variable *variable,
+	const struct py_operand *holder, struct py_loop *loop)
 {
 	const struct py_process *process = reading->loops->iterators.process;
 	const struct py_loop_frame *frame = reading->frame;
-	struct py_attribute attribute;
-	bool is_held = true;
-	switch (role) {
+	struct py_attribute attribute = { .slot = 0 };
+	uint64_t slot = 0, object = 0, value;
+	if (variable->base_key ? !find_global(reading, variable->base_key, loop, &slot, &object)
+						   : holder->index >= frame->local_count)
+		return false;
+	if (!variable->base_key) {
+		slot = py_loop_local_slot(process, frame, holder->index);
+		object = frame->objects[holder->index];
+	}
+	for (size_t i = 0; i < variable->path.count; i++) {
+		if (!object || !py_loop_guard_word(&loop->guards, slot, object) ||
+			!py_path_step_find(
+				&reading->loops->iterators.attributes, object, &variable->path.steps[i], &attribute, &value))
+			return false;
+		loop->object = object;
+		object = value;
+		slot = attribute.slot;
+	}
+	loop->slot = slot;
+	loop->guards.source = object;
+	return guard_all(loop, &attribute);
+}
+
+/* Where the variable's value is, and what holds as long as it is there. */
+static bool find_variable(struct reading *reading, const struct py_loop_variable *variable,
+	const struct py_store *store, struct py_loop *loop)
+{
+	const struct py_process *process = reading->loops->iterators.process;
+	const struct py_loop_frame *frame = reading->frame;
+	switch (store->role) {
 	case PY_ROLE_STORE_FAST:
 	case PY_ROLE_STORE_CELL:
 		if (variable->local >= frame->local_count)
@@ -153,19 +178,13 @@ static bool find_variable(
 			return false;
 		loop->slot = loop->guards.source + CELL_CONTENT;
 		return loop->guards.source && remote_word(process->pid, loop->slot, &loop->guards.source);
-	case PY_ROLE_STORE_ATTRIBUTE: return find_attribute(process, frame, variable, loop);
+	case PY_ROLE_STORE_ATTRIBUTE:
+	case PY_ROLE_STORE_SUBSCRIPT: return find_at_path(reading, variable, &store->holder, loop);
 	case PY_ROLE_STORE_NAME:
 		if (!frame->code->is_module)
 			return false;
 		/* fall through */
-	default:
-		if (!has_globals(reading) ||
-			!py_entries_find(&reading->loops->globals, variable->key, &attribute, &loop->guards.source))
-			return false;
-		loop->slot = attribute.slot;
-		for (size_t i = 0; i < attribute.guard_count; i++)
-			is_held &= py_loop_guard_word(&loop->guards, attribute.guards[i].address, attribute.guards[i].word);
-		return is_held;
+	default: return find_global(reading, variable->key, loop, &loop->slot, &loop->guards.source);
 	}
 }
 
@@ -178,7 +197,8 @@ static void read_int(struct reading *reading, size_t store, struct py_loop *loop
 	loop->guards.slot = loop->slot;
 	loop->depth = code->bytecode->loops[assigned->loop].depth;
 	loop->line = code->variables[store].line;
-	loop->is_sum = assigned->is_sum;
+	loop->is_sum = assigned->is_sum || assigned->is_compared;
+	loop->is_compared = assigned->is_compared;
 	snprintf(loop->name, sizeof loop->name, "%s", code->variables[store].name);
 	if (py_loop_guard_place(&loop->guards, reading->frame, assigned->loop, false))
 		emit(reading, loop);
@@ -200,7 +220,7 @@ static void classify_variables(struct reading *reading, enum py_class classes[PY
 		struct py_loop loop = reading->base;
 		bool is_running = py_bytecode_is_in(code->bytecode, frame->offset, store->loop);
 		objects[i] = is_running && !is_plain_local(&code->variables[i]) &&
-				find_variable(reading, &code->variables[i], store->role, &loop)
+				find_variable(reading, &code->variables[i], store, &loop)
 			? loop.guards.source
 			: 0;
 	}
@@ -219,7 +239,7 @@ static void read_ints(struct reading *reading)
 	for (size_t i = 0; i < code->bytecode->store_count; i++) {
 		struct py_loop loop = reading->base;
 		if (classes[i] == PY_CLASS_INT &&
-			find_variable(reading, &code->variables[i], code->bytecode->stores[i].role, &loop))
+			find_variable(reading, &code->variables[i], &code->bytecode->stores[i], &loop))
 			read_int(reading, i, &loop);
 	}
 }
@@ -455,7 +475,7 @@ static bool read_loss(struct reading *reading, double *out)
 	for (size_t i = 0; i < code->bytecode->store_count && innermost != PY_NO_LOOP; i++) {
 		struct py_loop variable = reading->base;
 		if (can_be_loss(code, i) &&
-			find_variable(reading, &code->variables[i], code->bytecode->stores[i].role, &variable) &&
+			find_variable(reading, &code->variables[i], &code->bytecode->stores[i], &variable) &&
 			read_float(reading->loops->iterators.process, variable.slot, variable.guards.source, out))
 			return true;
 	}

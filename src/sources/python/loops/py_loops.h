@@ -73,7 +73,7 @@ struct py_loop {
 	 * same function mostly has the same frame. */
 	uint64_t frame, code;
 	uint64_t slot;   /* address of the word that holds the iterator, the int, or of a bar or a state its attribute */
-	uint64_t object; /* the iterator; the bar; the state; 0 for ints */
+	uint64_t object; /* the iterator; the bar; the state; what has the int as attribute or item; 0 for other ints */
 	/* Of an int its variable; of a bar or a state its variable and the attribute ("pbar.n", "state.global_step"); ""
 	 * for an iterator on the value stack. Cleaned UTF-8. */
 	char name[PY_LOOP_NAME_SIZE];
@@ -81,6 +81,8 @@ struct py_loop {
 	bool has_position;
 	/* Its items come from a torch DataLoader, which py_counter.h counts too. */
 	bool has_loader;
+	/* zip: it ends with the first of several. islice, takewhile: it may end before what it iterates over. */
+	bool is_zipped, may_end_early;
 	/* The position counts from an unknown start: only its differences are true. The length is then unknown. */
 	bool is_relative;
 	/* Of a loop: items delivered so far, the one in progress included. Of an int, a bar, a state: its value. */
@@ -102,7 +104,8 @@ struct py_loop {
 	size_t frame_index;
 	const struct py_site *site;
 	bool is_in_generator;
-	bool is_sum; /* of an int: its loop assigns it with += */
+	/* Of an int: its loop assigns it with +=; or only compares it to end, and something that it calls assigns it. */
+	bool is_sum, is_compared;
 	struct py_loop_guards guards;
 };
 

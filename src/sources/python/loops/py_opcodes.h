@@ -49,6 +49,11 @@ enum py_role {
 	PY_ROLE_NAME = 'm',
 	PY_ROLE_NULL = 'u',
 	PY_ROLE_ATTRIBUTE = 't',
+	PY_ROLE_SUBSCRIPT = 'z', /* to 3.13; then one of PY_ROLE_ADD */
+	PY_ROLE_STORE_SUBSCRIPT = 'Z',
+	PY_ROLE_PLUS = '&', /* to 3.10; then one of PY_ROLE_ADD, as is the next */
+	PY_ROLE_MINUS = '-',
+	PY_ROLE_BOOL = 'B', /* since 3.13, before a branch */
 };
 
 enum { PY_ADD_IN_PLACE = 13 };

@@ -1,0 +1,23 @@
+/* py_operands.h: what an instruction of CPython gets from its code: a variable, attributes and items of it with
+ * constant keys, or a constant. Private to src/sources/python/loops. */
+#ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_OPERANDS_H
+#define PMTOP_SOURCES_PYTHON_LOOPS_PY_OPERANDS_H
+
+#include "src/sources/python/loops/py_bytecode.h"
+#include "src/sources/python/loops/py_graph.h"
+
+/* Where an operand ends: the instruction, and whether the second local of its two is taken already. */
+struct py_cursor {
+	int at;
+	bool is_half;
+};
+
+/* Reads backward from the cursor, and leaves it before the operand. */
+bool py_operand_read(const struct py_graph *graph, struct py_cursor *cursor, struct py_operand *out);
+/* Fills holder and index of `x.name += 1` and `x[key] += 1`, which the instruction ends. False: it is none of these. */
+bool py_operand_of_sum(const struct py_graph *graph, int store, struct py_store *out);
+/* Whether it is what the assignment assigns. */
+bool py_operand_is_stored(const struct py_operand *operand, const struct py_store *store);
+bool py_operand_is_same(const struct py_operand *a, const struct py_operand *b);
+
+#endif
