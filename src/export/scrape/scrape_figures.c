@@ -100,7 +100,14 @@ static void name_metric(const char *figure, char out[SCRAPE_NAME_SIZE])
 }
 
 /* Those that count from the start of the driver, as in --to=openmetrics. */
-static bool is_counter(const char *figure) { return strcmp(figure, "gpu.ecc_uncorrected") == 0; }
+static bool is_counter(const char *figure)
+{
+	static const char *const counters[] = { "gpu.ecc_uncorrected" };
+	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+		if (strcmp(figure, counters[i]) == 0)
+			return true;
+	return false;
+}
 
 static const char *unit_of(const char *metric)
 {
