@@ -86,7 +86,7 @@ static enum exit_code run_diff(const struct options *options, const struct setti
 {
 	if (are_traces(options))
 		return diff_traces(options, settings);
-	if (options->word_count == 2 && trace_snapshot_is_one(options->words, 2))
+	if (options->word_count == 2 && trace_snapshot_count(options->words, 2) == 2)
 		return trace_snapshot_diff(options->words[0], options->words[1], options, settings);
 	bool is_json = options->format == FORMAT_JSON;
 	size_t count = (size_t)options->word_count, done = 0;

@@ -67,6 +67,9 @@ check snapshot_fits_80_columns python3 -c 'import sys; sys.exit([line for line i
 check diff_of_snapshots_is_by_growth sh -c '"$1" diff "$2/before.pickle.gz" "$2/5.pickle" | grep -q "^allocated .* MB .* %$"' sh "$pmtop" "$scratch"
 python3 -c 'import pickle, sys; pickle.dump({"segments": [print]}, open(sys.argv[1], "wb"), 4)' "$scratch/evil.pickle"
 check code_in_a_snapshot_is_refused sh -c '"$1" trace "$2" 2>&1 | grep -q "evil.pickle: refused: opcode STACK_GLOBAL at byte [0-9]* would run code"' sh "$pmtop" "$scratch/evil.pickle"
+printf '{"traceEvents": [{"ph": "X", "name": "k", "cat": "kernel", "ts": 1, "dur": 2, "args": {"device": 0, "stream": 7}}]}' > "$scratch/beside.json"
+"$pmtop" trace "$scratch/beside.json" "$scratch/5.pickle" > "$scratch/text" 2> "$scratch/said"
+check snapshots_beside_traces_are_left_out_with_one_line sh -c 'grep -q "^GPU 0" "$1/text" && [ "$(grep -c . "$1/said")" = 1 ] && grep -q "memory snapshots are left out" "$1/said"' sh "$scratch"
 head -c 50000 "$scratch/5.pickle" > "$scratch/cut.pickle"
 check a_cut_snapshot_is_shown sh -c '"$1" trace "$2" 2>&1 | grep -q "ends early, at byte 50000"' sh "$pmtop" "$scratch/cut.pickle"
 

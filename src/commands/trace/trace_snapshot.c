@@ -16,12 +16,12 @@ static struct profile_view view_of(const struct options *options, const struct s
 		.has_color = output_has_color(settings) };
 }
 
-bool trace_snapshot_is_one(char *const *paths, int count)
+int trace_snapshot_count(char *const *paths, int count)
 {
+	int snapshots = 0;
 	for (int i = 0; i < count; i++)
-		if (snapshot_is_pickle(paths[i]))
-			return true;
-	return false;
+		snapshots += snapshot_is_pickle(paths[i]);
+	return snapshots;
 }
 
 static void report_loss(const struct snapshot *snapshot)

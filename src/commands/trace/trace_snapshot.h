@@ -4,8 +4,8 @@
 
 #include "src/session/command.h"
 
-/* Whether one of the files is a pickle. */
-bool trace_snapshot_is_one(char *const *paths, int count);
+/* How many of the files are pickles. */
+int trace_snapshot_count(char *const *paths, int count);
 /* Prints each of them; as JSON, several are snapshots[]. */
 enum exit_code trace_snapshot_print(
 	const char *const *paths, int count, const struct options *options, const struct settings *settings);
