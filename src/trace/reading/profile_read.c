@@ -266,6 +266,7 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 	} else if (first == '{') {
 		read_object(reader);
 	}
+	profile_event_end(profile);
 	profile->is_compressed = reader->input->is_compressed;
 	profile->size =
 		profile->is_cut && !profile->event_count ? reader->input->offset + reader->input->length : offset_at(reader);
