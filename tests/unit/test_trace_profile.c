@@ -312,12 +312,13 @@ END_TEST
 
 START_TEST(a_device_process_of_tensorflow_holds_kernels)
 {
-	read_events("{\"ph\":\"M\",\"pid\":3,\"name\":\"process_name\",\"args\":{\"name\":\"/device:GPU:0\"}},"
+	read_events("{\"ph\":\"M\",\"pid\":3,\"name\":\"process_name\",\"args\":{\"name\":\"/device:GPU:12\"}},"
 				"{\"ph\":\"M\",\"pid\":3,\"tid\":2,\"name\":\"thread_name\",\"args\":{\"name\":\"Steps\"}},"
 				"{\"ph\":\"X\",\"pid\":3,\"tid\":1,\"ts\":10,\"dur\":4,\"name\":\"fusion\"},"
 				"{\"ph\":\"X\",\"pid\":3,\"tid\":2,\"ts\":10,\"dur\":9,\"name\":\"0\"},"
 				"{\"ph\":\"X\",\"pid\":5,\"tid\":1,\"ts\":0,\"dur\":40,\"name\":\"train\"}");
 	ck_assert_uint_eq(all->profile.kernel_count, 1);
+	ck_assert_int_eq(all->idle.gpus[0].index, 12);
 	ck_assert_int_eq(all->idle.gpus[0].busy_ns, 4000);
 	ck_assert_int_eq(op("train")->total_ns, 40000);
 }
