@@ -289,14 +289,36 @@ START_TEST(a_bare_array_of_begin_and_end_is_read)
 }
 END_TEST
 
+#define AT(phase, name, ts) "{\"ph\":\"" phase "\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts "}"
+
+START_TEST(what_begins_first_is_around_what_begins_and_ends_with_it)
+{
+	read_events(AT("B", "outer", "10") "," AT("B", "inner", "10") "," AT("B", "deep", "10") "," AT(
+		"E", "deep", "12") "," AT("E", "inner", "20") "," AT("E", "outer", "20") "," AT("B", "open", "21"));
+	ck_assert_int_eq(op("outer")->self_ns, 0);
+	ck_assert_int_eq(op("inner")->self_ns, 8000);
+	ck_assert_int_eq(op("deep")->self_ns, 2000);
+	ck_assert_uint_eq(all->ops.count, 3);
+}
+END_TEST
+
+START_TEST(a_process_that_launches_kernels_is_no_device)
+{
+	read_events("{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"k\",\"pid\":31407,\"tid\":31407,\"ts\":1,\"dur\":2,"
+				"\"args\":{\"stream\":\"7\"}}");
+	ck_assert_int_eq(all->idle.gpus[0].index, -1);
+}
+END_TEST
+
 START_TEST(a_device_process_of_tensorflow_holds_kernels)
 {
-	read_events("{\"ph\":\"M\",\"pid\":3,\"name\":\"process_name\",\"args\":{\"name\":\"/device:GPU:0\"}},"
+	read_events("{\"ph\":\"M\",\"pid\":3,\"name\":\"process_name\",\"args\":{\"name\":\"/device:GPU:12\"}},"
 				"{\"ph\":\"M\",\"pid\":3,\"tid\":2,\"name\":\"thread_name\",\"args\":{\"name\":\"Steps\"}},"
 				"{\"ph\":\"X\",\"pid\":3,\"tid\":1,\"ts\":10,\"dur\":4,\"name\":\"fusion\"},"
 				"{\"ph\":\"X\",\"pid\":3,\"tid\":2,\"ts\":10,\"dur\":9,\"name\":\"0\"},"
 				"{\"ph\":\"X\",\"pid\":5,\"tid\":1,\"ts\":0,\"dur\":40,\"name\":\"train\"}");
 	ck_assert_uint_eq(all->profile.kernel_count, 1);
+	ck_assert_int_eq(all->idle.gpus[0].index, 12);
 	ck_assert_int_eq(all->idle.gpus[0].busy_ns, 4000);
 	ck_assert_int_eq(op("train")->total_ns, 40000);
 }
@@ -502,6 +524,8 @@ int main(void)
 	tcase_add_test(tests, the_peak_is_held_by_what_was_live_then);
 	tcase_add_test(tests, old_releases_have_other_categories);
 	tcase_add_test(tests, a_bare_array_of_begin_and_end_is_read);
+	tcase_add_test(tests, what_begins_first_is_around_what_begins_and_ends_with_it);
+	tcase_add_test(tests, a_process_that_launches_kernels_is_no_device);
 	tcase_add_test(tests, a_device_process_of_tensorflow_holds_kernels);
 	tcase_add_test(tests, a_trace_that_is_cut_off_gives_what_stands_before);
 	tcase_add_test(tests, every_cut_is_survived_and_only_the_last_is_whole);

@@ -213,6 +213,25 @@ START_TEST(more_layouts_than_are_kept_are_read_all_the_same)
 }
 END_TEST
 
+/* HolisticTraceAnalysis 0.5.0 with HTA_DISABLE_NS_ROUNDING=1, TraceAnalysis(…, include_last_profiler_step=True)
+ * .get_temporal_breakdown(): idle_time, compute_time, non_compute_time, kernel_time in µs. */
+START_TEST(idle_time_between_kernels_equals_holistic_trace_analysis)
+{
+	static const double idle = 25575.7229, compute = 15057.7240, other = 5977.9110, window = 46611.3579;
+	struct reason reason;
+	ck_assert_int_eq(
+		profile_analyse(all, "tests/fixtures/traces/h100-resnet18.pt.trace.json.gz", GROUP_NAME, NULL, &reason),
+		STATUS_OK);
+	const struct profile_gpu *gpu = &all->idle.gpus[0];
+	ck_assert_double_eq_tol((double)gpu->kernel_window_ns / 1e3, window, 0.01);
+	ck_assert_double_eq_tol((double)(gpu->kernel_window_ns - gpu->busy_ns) / 1e3, idle, 0.01);
+	ck_assert_double_eq_tol((double)gpu->compute_ns / 1e3, compute, 0.01);
+	ck_assert_double_eq_tol((double)(gpu->busy_ns - gpu->compute_ns) / 1e3, other, 0.01);
+	ck_assert_int_eq(gpu->busy_ns + gpu->idle_ns, gpu->window_ns);
+	profile_analysis_release(all);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("trace reading");
@@ -225,6 +244,7 @@ int main(void)
 	tcase_add_test(cases, a_file_without_events_is_cut_off_or_no_trace);
 	tcase_add_test(cases, a_layout_that_was_learnt_does_not_hide_another);
 	tcase_add_test(cases, more_layouts_than_are_kept_are_read_all_the_same);
+	tcase_add_test(cases, idle_time_between_kernels_equals_holistic_trace_analysis);
 	suite_add_tcase(suite, cases);
 	return suite_run(suite);
 }

@@ -110,6 +110,7 @@ static void sweep(struct profile *profile, struct profile_gpu *gpu, struct merge
 	struct unions unions = { profile->start_ns, NEVER_NS, NEVER_NS, NEVER_NS };
 	uint32_t before = 0;
 	const struct profile_work *work;
+	int64_t first_ns = merge->count ? head(merge, 0) : profile->end_ns;
 	while ((work = take(merge))) {
 		if (work->start_ns > unions.busy_end)
 			add_gap(profile, merge, unions.busy_end, work->start_ns, before, profile_name_of(work->name));
@@ -122,6 +123,7 @@ static void sweep(struct profile *profile, struct profile_gpu *gpu, struct merge
 	}
 	add_gap(profile, merge, unions.busy_end, profile->end_ns, before, 0);
 	gpu->window_ns = profile->end_ns - profile->start_ns;
+	gpu->kernel_window_ns = unions.busy_end - first_ns;
 	gpu->idle_ns = gpu->window_ns - gpu->busy_ns;
 }
 

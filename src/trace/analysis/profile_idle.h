@@ -16,6 +16,8 @@ struct profile_gpu {
 	uint64_t kernel_count;
 	int64_t kernel_ns; /* summed, not the union */
 	int64_t window_ns, busy_ns, idle_ns;
+	int64_t
+		kernel_window_ns; /* from the first kernel, copy or memset to the last: the window of Holistic Trace Analysis */
 	int64_t idle_split_ns[IDLE_KIND_COUNT]; /* if has_split: their sum is idle_ns */
 	bool has_split;                         /* the trace has host events */
 	/* Of idle_split_ns[IDLE_HOST]: in gaps shorter than PROFILE_STALL_NS, and in the others; these, counted. */

@@ -77,6 +77,9 @@ static void add_gpu(struct json *json, const struct profile_analysis *analysis, 
 	for (int kind = 0; kind < IDLE_KIND_COUNT && gpu->has_split; kind++)
 		add_ns(json, idle_keys[kind], (double)gpu->idle_split_ns[kind]);
 	json_close_object(json);
+	add_ns(json, "kernel_window_s", (double)gpu->kernel_window_ns);
+	add_ns(json, "kernel_window_idle_s", (double)(gpu->kernel_window_ns - gpu->busy_ns));
+	json_number(json, "kernel_window_busy_ratio", ratio((double)gpu->busy_ns, (double)gpu->kernel_window_ns));
 	add_ns(json, "compute_s", (double)gpu->compute_ns);
 	add_ns(json, "copy_s", (double)gpu->copy_ns);
 	add_ns(json, "communication_s", (double)gpu->communication_ns);

@@ -176,6 +176,10 @@ static void print_gpu(struct buffer *out, const struct profile_gpu *gpu, int wid
 			format_percent(number, (double)gpu->overlap_ns / (double)gpu->communication_ns));
 	}
 	buffer_puts(out, "\n");
+	if (gpu->kernel_window_ns <= 0 || gpu->kernel_window_ns > gpu->window_ns / 100 * 99)
+		return;
+	buffer_printf(out, "  from the first kernel to the last: %s", time_text(number, (double)gpu->kernel_window_ns));
+	buffer_printf(out, ", busy %s\n", format_percent(number, (double)gpu->busy_ns / (double)gpu->kernel_window_ns));
 }
 
 static void print_steps(struct buffer *out, const struct profile_idle *idle)

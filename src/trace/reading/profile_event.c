@@ -234,9 +234,11 @@ static void count_copy(struct profile *profile, const struct profile_event *even
 static int32_t device_of(const struct profile_event *event)
 {
 	int64_t device;
-	if (!whole(event, FIELD_DEVICE, &device) && !whole(event, FIELD_PID, &device))
-		return -1;
-	return device >= 0 && device < 1 << 20 ? (int32_t)device : -1;
+	if (whole(event, FIELD_DEVICE, &device))
+		return device >= 0 && device < 1 << 20 ? (int32_t)device : -1;
+	/* Kineto writes the device as the process. Others, such as ONNX Runtime, write the process that launched the work.
+	 */
+	return whole(event, FIELD_PID, &device) && device >= 0 && device < PROFILE_GPUS_MAX ? (int32_t)device : -1;
 }
 
 static void take_work(struct profile *profile, const struct profile_event *event, enum profile_kind kind,
@@ -320,6 +322,7 @@ static void take_metadata(struct profile *profile, const struct profile_event *e
 		track->thread = text;
 }
 
+/* The event takes its place now, so that of two with equal times the one that begins first is around the other. */
 static void take_begin(struct profile *profile, const struct profile_event *event)
 {
 	struct profile_track *track = profile_track_of(profile, field(event, FIELD_PID), field(event, FIELD_TID));
@@ -327,8 +330,15 @@ static void take_begin(struct profile *profile, const struct profile_event *even
 	if (!track || !token_nanoseconds(field(event, FIELD_TS), &start_ns) ||
 		!profile_grow(profile, &track->opened, &track->open_capacity, track->open_count, sizeof *track->opened))
 		return;
-	track->opened[track->open_count++] =
-		(struct profile_open){ start_ns, profile_names_add(&profile->names, field(event, FIELD_NAME)) };
+	uint32_t name = profile_names_add(&profile->names, field(event, FIELD_NAME));
+	struct profile_host *host = profile_add_host(profile, track);
+	if (!host)
+		return;
+	*host = (struct profile_host){ .start_ns = start_ns,
+		.duration_ns = PROFILE_OPEN_NS,
+		.name = name | (uint32_t)PROFILE_OP << PROFILE_NAME_BITS,
+		.parent = PROFILE_NONE };
+	track->opened[track->open_count++] = track->host_count - 1;
 }
 
 static void take_end(struct profile *profile, const struct profile_event *event)
@@ -337,17 +347,11 @@ static void take_end(struct profile *profile, const struct profile_event *event)
 	int64_t end_ns;
 	if (!track || !track->open_count || !token_nanoseconds(field(event, FIELD_TS), &end_ns))
 		return;
-	const struct profile_open *open = &track->opened[--track->open_count];
-	struct profile_host *host = end_ns >= open->start_ns && end_ns - open->start_ns <= DURATION_MAX_NS
-		? profile_add_host(profile, track)
-		: NULL;
-	if (!host)
+	struct profile_host *host = &track->hosts[track->opened[--track->open_count]];
+	if (end_ns < host->start_ns || end_ns - host->start_ns > DURATION_MAX_NS)
 		return;
-	*host = (struct profile_host){ .start_ns = open->start_ns,
-		.duration_ns = end_ns - open->start_ns,
-		.name = open->name | (uint32_t)PROFILE_OP << PROFILE_NAME_BITS,
-		.parent = PROFILE_NONE };
-	widen(profile, open->start_ns, end_ns);
+	host->duration_ns = end_ns - host->start_ns;
+	widen(profile, host->start_ns, end_ns);
 }
 
 void profile_event_take(struct profile *profile, const struct profile_event *event)
@@ -369,4 +373,21 @@ void profile_event_take(struct profile *profile, const struct profile_event *eve
 	case 'E': take_end(profile, event); break;
 	default: break;
 	}
+}
+
+/* Without the events that have no end. */
+static void drop_open(struct profile_track *track)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < track->host_count; i++)
+		if (track->hosts[i].duration_ns != PROFILE_OPEN_NS)
+			track->hosts[count++] = track->hosts[i];
+	track->host_count = count;
+}
+
+void profile_event_end(struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile->track_count; i++)
+		if (profile->tracks[i].open_capacity)
+			drop_open(&profile->tracks[i]);
 }

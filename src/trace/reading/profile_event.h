@@ -44,5 +44,7 @@ struct profile_layout;
 const char *profile_event_parse(
 	struct profile_layout *layout, const char *at, const char *end, struct profile_event *event);
 void profile_event_take(struct profile *profile, const struct profile_event *event);
+/* After the last one: drops the events that began and did not end. */
+void profile_event_end(struct profile *profile);
 
 #endif

@@ -10,8 +10,11 @@ static int32_t device_number(const struct profile_names *names, uint32_t process
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
 		const char *at = memmem(text.text, text.length, marks[i], strlen(marks[i]));
 		const char *digit = at ? at + strlen(marks[i]) : NULL;
-		if (digit && digit < text.text + text.length && *digit >= '0' && *digit <= '9')
-			return *digit - '0';
+		int32_t number = 0, digits = 0;
+		for (; digit && digit < text.text + text.length && *digit >= '0' && *digit <= '9' && digits < 6; digits++)
+			number = number * 10 + (*digit++ - '0');
+		if (digits)
+			return number;
 	}
 	return -1;
 }

@@ -233,8 +233,9 @@ static bool ends_with_bracket(const struct profile_input *input)
 static enum status judge(const struct reader *reader, char first, struct reason *why_not)
 {
 	const struct profile *profile = reader->profile;
-	bool is_cut = (first ? profile->is_cut : reader->input->failed) && !reader->is_malformed &&
-		(reader->input->failed || !ends_with_bracket(reader->input));
+	bool is_cut = reader->input->failed
+		? reader->input->failed != STATUS_UNSUPPORTED
+		: first && profile->is_cut && !reader->is_malformed && !ends_with_bracket(reader->input);
 	bool is_empty = profile->event_count == 0 && (profile->is_cut || profile->damaged_count);
 	if (reader->has_events && !is_empty && (!profile->event_count || profile->has_phases))
 		return STATUS_OK;
@@ -266,6 +267,7 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 	} else if (first == '{') {
 		read_object(reader);
 	}
+	profile_event_end(profile);
 	profile->is_compressed = reader->input->is_compressed;
 	profile->size =
 		profile->is_cut && !profile->event_count ? reader->input->offset + reader->input->length : offset_at(reader);

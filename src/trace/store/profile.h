@@ -28,6 +28,8 @@ enum { PROFILE_NAME_BITS = 28, PROFILE_NAME_MASK = (1 << PROFILE_NAME_BITS) - 1 
 /* In profile_host.name: the only child of an operator of its name, counted as a part of that (as key_averages does). */
 #define PROFILE_MERGED (1u << 31)
 
+#define PROFILE_OPEN_NS (-1)
+
 /* An event of a host thread. */
 struct profile_host {
 	int64_t start_ns, duration_ns;
@@ -56,11 +58,6 @@ struct profile_allocation {
 	int16_t device_type; /* 0 = CPU, 1 = CUDA */
 };
 
-struct profile_open {
-	int64_t start_ns;
-	uint32_t name;
-};
-
 struct profile_track {
 	int64_t pid, tid;
 	uint32_t pid_name, tid_name; /* of a pid or tid that is a text; 0 = a number */
@@ -71,8 +68,8 @@ struct profile_track {
 	uint32_t host_count, host_capacity;
 	struct profile_work *works;
 	uint32_t work_count, work_capacity;
-	uint32_t host_base;          /* number of host events in the tracks before */
-	struct profile_open *opened; /* of B events */
+	uint32_t host_base; /* number of host events in the tracks before */
+	uint32_t *opened;   /* hosts of B events whose E has not come; their duration is PROFILE_OPEN_NS */
 	uint32_t open_count, open_capacity;
 };
 
