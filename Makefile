@@ -212,7 +212,7 @@ check-queue: $(QUEUE_PARTS) | $(BUILD)/.needs-test
 	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $(BUILD)/test_queue $(QUEUE_PARTS) $(LIBS) $(TEST_LIBS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/run $(BUILD)/test_queue
 
--include $(BUILD)/tests/python/made_up.d $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(BUILD)/tests/bench/fleet_stream.d $(ASKED:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
+-include $(BUILD)/tests/python/made_up.d $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(BUILD)/tests/bench/scale.d $(BUILD)/tests/bench/fleet_stream.d $(ASKED:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
 
 # -- Python --------------------------------------------------------------------------------------------------------------------
 
@@ -247,11 +247,11 @@ include config/wheels/wheels.mk
 $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(TEST_LIBS)
 
-$(BUILD)/tests/bench/hello: tests/bench/hello.c | $(BUILD)/.needs
+$(BUILD)/tests/bench/hello $(BUILD)/tests/bench/crowd: $(BUILD)/tests/bench/%: tests/bench/%.c | $(BUILD)/.needs
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $@ $< $(LIBS)
 
-$(BUILD)/tests/bench/why/synthetic $(BUILD)/tests/bench/stream $(BUILD)/tests/bench/fleet_stream: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libpmtop.a
+$(BUILD)/tests/bench/why/synthetic $(BUILD)/tests/bench/stream $(BUILD)/tests/bench/scale $(BUILD)/tests/bench/fleet_stream: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # nvitop and py-spy, to stand beside pmtop. Without a network their rows say that they are not here.
@@ -259,7 +259,7 @@ $(BUILD)/peers-venv/installed:
 	@$(PYTHON) -m venv $(BUILD)/peers-venv && $(BUILD)/peers-venv/bin/pip install -q nvitop py-spy && touch $@ || echo 'bench: without nvitop and py-spy' >&2
 
 # With Python's, where check-python has made their environment. BENCH_FLAGS: --smoke, --gate, names such as bench_peers (tests/bench/run).
-bench: all $(BENCHES) $(if $(findstring --smoke,$(BENCH_FLAGS)),,$(BUILD)/peers-venv/installed) $(BUILD)/tests/bench/hello $(BUILD)/tests/bench/stream $(WORKLOADS) $(FAKE_NVML) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
+bench: all $(BENCHES) $(if $(findstring --smoke,$(BENCH_FLAGS)),,$(BUILD)/peers-venv/installed) $(BUILD)/tests/bench/hello $(BUILD)/tests/bench/stream $(BUILD)/tests/bench/scale $(BUILD)/tests/bench/crowd $(WORKLOADS) $(FAKE_NVML) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
 
 # 1,000 synthetic hosts (FLEET_HOSTS) on one screen: CPU and memory of the root.

@@ -16,7 +16,7 @@ import time
 sys.dont_write_bytecode = True
 from monitors import BUILD, ENVIRONMENT, PMTOP, SMOKE, TRAINER, Screen, absent, cell, end, row, tree_pss_bytes  # noqa: E402
 
-ROUNDS, SETTLE_S, WINDOW_S = (1, 0.1, 0.5) if SMOKE else (5, 1.5, 4.0)
+ROUNDS, SETTLE_S, WINDOW_S = (1, 0.1, 0.5) if SMOKE else (5, 4.0, 4.0)
 COLUMNS, ROWS = 120, 40
 HERE = os.path.dirname(os.path.abspath(__file__))
 FAKE_NVML = os.path.join(BUILD, 'tests/fake_nvml')

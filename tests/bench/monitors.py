@@ -141,9 +141,9 @@ class Screen:
         raise RuntimeError(f'{self.command[0]} does not end')
 
 
-def row(claim, values, goal, unit, anchor):
+def row(claim, values, goal, unit, anchor, median=None):
     """One line for tests/bench/run; values are those of the rounds."""
-    print('row', claim, statistics.median(values), min(values), max(values), '-' if goal is None else goal, unit, anchor, sep='\t', flush=True)
+    print('row', claim, statistics.median(values) if median is None else median, min(values), max(values), '-' if goal is None else goal, unit, anchor, sep='\t', flush=True)
 
 
 def absent(claim, why):

@@ -501,23 +501,19 @@ EXPORT int nvmlEventSetWait(struct nvml_event_set *set, struct nvml_event *out, 
 EXPORT int nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event *out, unsigned timeout_ms)
 #endif
 {
-	enum { LOOK_MS = 50 };
-	for (unsigned waited_ms = 0; waited_ms < timeout_ms; waited_ms += LOOK_MS) {
-		BEGIN(NULL);
-		pthread_mutex_lock(&fake_lock);
-		for (unsigned i = 0; i < script.event_count; i++) {
-			const struct fake_event *event = &script.events[i];
-			if (event->number <= set->sent || event->gpu >= FAKE_GPUS)
-				continue;
-			set->sent = event->number;
-			*out = (struct nvml_event){ &fake_handles[event->gpu][0], NVML_EVENT_XID, event->code, UINT32_MAX,
-				UINT32_MAX };
-			pthread_mutex_unlock(&fake_lock);
-			return 0;
-		}
+	BEGIN(NULL);
+	pthread_mutex_lock(&fake_lock);
+	for (unsigned i = 0; i < script.event_count; i++) {
+		const struct fake_event *event = &script.events[i];
+		if (event->number <= set->sent || event->gpu >= FAKE_GPUS)
+			continue;
+		set->sent = event->number;
+		*out = (struct nvml_event){ &fake_handles[event->gpu][0], NVML_EVENT_XID, event->code, UINT32_MAX, UINT32_MAX };
 		pthread_mutex_unlock(&fake_lock);
-		sleep_ms(LOOK_MS);
+		return 0;
 	}
+	pthread_mutex_unlock(&fake_lock);
+	sleep_ms(timeout_ms);
 	return NVML_TIMEOUT;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -176,6 +177,39 @@ START_TEST(children_beyond_the_most_are_counted)
 	ck_assert_uint_eq(target.member_count, TARGET_MEMBERS_MAX);
 	ck_assert_int_eq(target.members[4].pid, 1004);
 	ck_assert_uint_eq(target.members_left_out, 9);
+}
+END_TEST
+
+static size_t members_with_open_files(rlim_t descriptors)
+{
+	struct rlimit limit;
+	size_t kept = 0;
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_uint_ge(limit.rlim_max, descriptors);
+	limit.rlim_cur = descriptors;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_int_eq(target_open(&target, 100, proc.root, &reason), STATUS_OK);
+	ck_assert_int_eq(target_refresh(&target), STATUS_OK);
+	for (size_t i = 0; i < target.member_count; i++)
+		kept += target.members[i].stat_fd >= 0;
+	target_close(&target);
+	return kept;
+}
+
+/* So that a refresh of many processes need not open their files again. */
+START_TEST(files_of_as_many_members_stay_open_as_half_of_the_descriptors_allow)
+{
+	enum { MEMBERS = 150 };
+	char list[8 * MEMBERS], *at = list;
+	fake_proc_add(&proc, 100, 1, "trainer");
+	for (int i = 1; i < MEMBERS; i++) {
+		fake_proc_add(&proc, 1000 + i, 100, "worker");
+		at += sprintf(at, "%d ", 1000 + i);
+	}
+	fake_proc_puts(&proc, 100, "task/100/children", list);
+	ck_assert_uint_eq(members_with_open_files(512), 64);
+	ck_assert_uint_eq(members_with_open_files(1024), 85);
+	ck_assert_uint_eq(members_with_open_files(2048), MEMBERS);
 }
 END_TEST
 
@@ -529,6 +563,7 @@ int main(void)
 	tcase_add_test(fixture, fixture_process_is_opened_and_ends);
 	tcase_add_test(fixture, other_start_time_is_another_process);
 	tcase_add_test(fixture, children_beyond_the_most_are_counted);
+	tcase_add_test(fixture, files_of_as_many_members_stay_open_as_half_of_the_descriptors_allow);
 	tcase_add_test(fixture, garbage_in_a_children_file_is_no_child);
 	tcase_add_test(fixture, a_kernel_without_children_files_is_noticed);
 	tcase_add_test(fixture, an_unreadable_stat_is_refused_with_a_message);

@@ -99,7 +99,7 @@ static void emit_descriptors(struct process_reader *reader, size_t index, struct
 	const struct target_member *member = &reader->target->members[index];
 	struct known_process *known = &reader->known[index];
 	size_t count;
-	if (now_ns < known->descriptors_next_ns || !member->keeps_files)
+	if (now_ns < known->descriptors_next_ns || !member->is_detailed)
 		return;
 	known->descriptors_next_ns = now_ns + DESCRIPTORS_NS;
 	if (count_descriptors(member->directory_fd, &count))
@@ -120,7 +120,7 @@ static bool should_read_wait(struct process_reader *reader, size_t index, bool w
 		known->ran_ticks = ticks;
 	if (member->stat.state == 'D')
 		return true;
-	return member->stat.state == 'S' && with_others && (index == 0 || (!has_run && member->keeps_files));
+	return member->stat.state == 'S' && with_others && (index == 0 || (!has_run && member->is_detailed));
 }
 
 static void emit_wait(

@@ -28,6 +28,9 @@ enum {
 	TRIES_MAX = 8,
 	/* descriptors reserved for the target's own files, its region and the rest of the program */
 	DESCRIPTORS_SPARED = 24,
+	/* stat, children, status, io, schedstat and the directory; they may take half of all descriptors */
+	DESCRIPTORS_A_MEMBER = 6,
+	FILES_KEPT_MIN = 64,
 };
 
 /* -- one member -- */
@@ -153,7 +156,8 @@ static enum status add_member(struct target *target, pid_t pid, int directory_fd
 		.directory_fd = directory_fd,
 		.stat_fd = -1,
 		.children_fd = -1,
-		.keeps_files = target->member_count < TARGET_MEMBERS_RETAINED,
+		.is_detailed = target->member_count < TARGET_MEMBERS_DETAILED,
+		.keeps_files = target->member_count < target->files_kept_max,
 	};
 	enum status status = member_read_stat(member, &member->stat);
 	if (status != STATUS_OK) {
@@ -423,6 +427,9 @@ enum status target_open(struct target *target, pid_t pid, const char *proc_root,
 	*target = (struct target){ .proc_root = proc_root, .pid = pid, .pidfd = -1, .descriptors = INT_MAX };
 	if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < INT_MAX)
 		target->descriptors = (int)descriptors.rlim_cur;
+	target->files_kept_max = (size_t)(target->descriptors / 2 / DESCRIPTORS_A_MEMBER);
+	if (target->files_kept_max < FILES_KEPT_MIN)
+		target->files_kept_max = FILES_KEPT_MIN;
 	if (pid < 0)
 		return reason_set(why_not, STATUS_INVALID, NULL, "%d is not a process ID", (int)pid);
 	target->members = calloc(TARGET_MEMBERS_MAX, sizeof *target->members);

@@ -17,8 +17,8 @@
 enum {
 	TARGET_COMMAND_SIZE = 256,
 	TARGET_MEMBERS_MAX = 512,
-	/* members whose files stay open; those of further members are opened at each reading */
-	TARGET_MEMBERS_RETAINED = 64,
+	/* members of which figures are read that take more calls: descriptors, what a sleeping one waits for */
+	TARGET_MEMBERS_DETAILED = 64,
 };
 
 struct target_member {
@@ -28,7 +28,8 @@ struct target_member {
 	unsigned generation;  /* changes when the process replaces itself (exec) */
 	/* short and cleaned: the name of the script or program ("train.py") */
 	char command[TARGET_COMMAND_SIZE];
-	bool keeps_files; /* its files stay open: one of the first TARGET_MEMBERS_RETAINED */
+	bool is_detailed; /* one of the first TARGET_MEMBERS_DETAILED */
+	bool keeps_files; /* its files stay open: one of the first target->files_kept_max */
 	bool has_stat;    /* `stat` was read at the last refresh */
 	struct proc_stat stat;
 	struct proc_stat next_stat; /* of the refresh in progress, as is next_status */
@@ -49,12 +50,14 @@ struct target {
 	int64_t ended_realtime_ns;
 	/* descendants beyond TARGET_MEMBERS_MAX, or for which no file descriptor was left */
 	unsigned members_left_out;
-	bool is_short_of_files;               /* no file descriptor was left */
-	bool has_no_children_files;           /* this kernel has no children files (CONFIG_PROC_CHILDREN) */
-	size_t member_count;                  /* members[0] is the target itself as long as it lives */
-	struct target_member *members;        /* in the order in which they were found */
-	char *scratch;                        /* private: the text of one file */
-	int descriptors;                      /* how many pmtop may have open */
+	bool is_short_of_files;        /* no file descriptor was left */
+	bool has_no_children_files;    /* this kernel has no children files (CONFIG_PROC_CHILDREN) */
+	size_t member_count;           /* members[0] is the target itself as long as it lives */
+	struct target_member *members; /* in the order in which they were found */
+	char *scratch;                 /* private: the text of one file */
+	int descriptors;               /* how many pmtop may have open */
+	/* members whose files stay open; those of further members are opened at each reading, which takes thrice as long */
+	size_t files_kept_max;
 	const char *synthetic;                /* --demo: the name of the synthetic run; else NULL */
 	const struct source_choices *choices; /* choices.h; NULL = the defaults. The caller's, while the target is open */
 	const char *region_path;              /* -s: the region's file, if known beforehand; else NULL */
