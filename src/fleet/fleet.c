@@ -14,7 +14,8 @@
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 
-/* STARTS_MAX: hosts that start at the same time. HOSTS_A_TURN: after reading so many, answers about clocks are taken. */
+/* STARTS_MAX: hosts that start at the same time. HOSTS_A_TURN: after reading so many, answers about clocks are taken.
+ */
 enum { ROOM_SIZE = 8 * 1024, STARTS_MAX = 64, HOSTS_A_TURN = 8, EVENTS_MAX = 64, FDS_A_HOST = 3, FDS_MORE = 64 };
 #define MEASURE_NS (2 * NS_PER_S)
 

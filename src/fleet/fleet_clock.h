@@ -3,8 +3,9 @@
  * pmtop asks, as NTP does (RFC 5905 section 8): a question leaves at t0, the host receives it at t1 and answers at t2
  * of its own clock, and the answer arrives at t3. The offset lies between t2 − t3 and t1 − t0, whatever the delays are.
  * The bounds of several exchanges are intersected; each widens with its age, by the most that two clocks drift apart.
- * Those with the shortest round trips are retained, as in NTP's clock filter (section 10). The middle is the estimate, half the width the error. A host that does not answer is known only from one side: what
- * it sent at t2 arrived at t3, so its clock is ahead by at least t2 − t3; the error is then unknown.
+ * Those with the shortest round trips are retained, as in NTP's clock filter (section 10). The middle is the estimate,
+ * half the width the error. A host that does not answer is known only from one side: what it sent at t2 arrived at t3,
+ * so its clock is ahead by at least t2 − t3; the error is then unknown.
  *
  * Lines: pmtop writes "clock NUMBER" to the standard input of `pmtop collect --fleet`, which answers on its standard
  * error "clock NUMBER RECEIVED SENT WALL": CLOCK_MONOTONIC at t1 and t2, CLOCK_REALTIME at t2, in nanoseconds. */

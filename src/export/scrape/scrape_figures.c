@@ -100,7 +100,14 @@ static void name_metric(const char *figure, char out[SCRAPE_NAME_SIZE])
 }
 
 /* Those that count from the start of the driver, as in --to=openmetrics. */
-static bool is_counter(const char *figure) { return strcmp(figure, "gpu.ecc_uncorrected") == 0; }
+static bool is_counter(const char *figure)
+{
+	static const char *const counters[] = { "gpu.ecc_uncorrected" };
+	size_t i = 0;
+	while (i < sizeof counters / sizeof *counters && strcmp(figure, counters[i]) != 0)
+		i++;
+	return i < sizeof counters / sizeof *counters;
+}
 
 static const char *unit_of(const char *metric)
 {
