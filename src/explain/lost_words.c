@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 #include "src/base/text.h"
-#include "src/explain/collective_words.h"
+
+enum { WHO_SIZE = 32 };
 
 const char *lost_words_seconds(double seconds, char out[LOST_WORDS_SIZE])
 {
@@ -21,13 +22,22 @@ const char *lost_words_total(const struct lost_time *lost, char out[LOST_WORDS_S
 	return out;
 }
 
-const char *lost_words_without(const struct model *model, const struct lost_time *lost, char out[LOST_WORDS_SIZE])
+static const char *write_who(struct lost_who who, char out[WHO_SIZE])
 {
-	char who[COLLECTIVE_RANK_SIZE], step[NUMBER_SIZE];
+	if (who.number >= 0)
+		snprintf(out, WHO_SIZE, "rank %ld", who.number);
+	else
+		snprintf(out, WHO_SIZE, "process %d", (int)who.pid);
+	return out;
+}
+
+const char *lost_words_without(const struct lost_time *lost, char out[LOST_WORDS_SIZE])
+{
+	char who[WHO_SIZE], step[NUMBER_SIZE];
 	*out = '\0';
 	if (lost->without < 0)
 		return out;
-	collective_rank_words(model, (size_t)lost->without, who);
+	write_who(lost->without_who, who);
 	int decimals = lost->speedup_ratio < 1.1 ? 2 : 1;
 	if (isnan(lost->step_s))
 		snprintf(out, LOST_WORDS_SIZE, "without %s's delays the run would be %.*f × as fast", who, decimals,
@@ -38,11 +48,10 @@ const char *lost_words_without(const struct model *model, const struct lost_time
 	return out;
 }
 
-const char *lost_words_rank(const struct model *model, const struct lost_row *row, char out[LOST_WORDS_SIZE])
+const char *lost_words_rank(const struct lost_row *row, char out[LOST_WORDS_SIZE])
 {
-	char who[COLLECTIVE_RANK_SIZE];
-	snprintf(
-		out, LOST_WORDS_SIZE, "%s", row->rank < 0 ? "all ranks" : collective_rank_words(model, (size_t)row->rank, who));
+	char who[WHO_SIZE];
+	snprintf(out, LOST_WORDS_SIZE, "%s", row->rank < 0 ? "all ranks" : write_who(row->who, who));
 	return out;
 }
 

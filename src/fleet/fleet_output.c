@@ -87,6 +87,9 @@ static void json_rank(struct json *json, const struct fleet_row *row)
 	json_number(json, "own_s", row->own_s);
 	json_number(json, "wait_s", row->wait_s);
 	json_number(json, "data_s", row->data_s);
+	json_number(json, "wait_ratio", row->wait_ratio);
+	json_number(json, "lost_s", row->lost_s);
+	json_number(json, "lost_ratio", row->lost_ratio);
 	json_number(json, "ratio", row->ratio);
 	json_number(json, "late_s", row->late_s);
 	json_number(json, "still_s", row->still_s);
@@ -106,6 +109,7 @@ void fleet_json(struct buffer *out, const struct fleet *fleet, const struct flee
 	json_number(&json, "step_s", view->median_step_s);
 	json_bool(&json, "synchronous", view->is_synchronous);
 	json_number(&json, "compared_s", view->median_s);
+	json_number(&json, "lost_ratio", view->lost_ratio);
 	json_number(&json, "clock_error_s", view->clock_error_s);
 	json_open_array(&json, "hosts");
 	for (size_t i = 0; i < count; i++)
@@ -179,7 +183,8 @@ static void text_rank(struct buffer *out, const struct fleet_row *row)
 	snprintf(text, sizeof text, isfinite(row->ratio) ? "%.2f" : "–", row->ratio);
 	add_cell(out, text, 6, true);
 	add_cell(out, format_fixed_seconds(number, row->own_s), 8, true);
-	add_cell(out, format_fixed_seconds(number, row->wait_s), 8, true);
+	add_cell(out, format_percent(number, row->wait_ratio), 5, true);
+	add_cell(out, format_percent(number, row->lost_ratio), 5, true);
 	add_cell(out, format_fixed_seconds(number, row->late_s), 8, true);
 	add_cell(out, format_percent(number, row->rank->gpu_busy_ratio), 5, true);
 	add_cell(out, format_bytes(number, row->rank->resident_bytes), 8, true);
@@ -199,7 +204,8 @@ void fleet_text(struct buffer *out, const struct fleet *fleet, const struct flee
 	text_hosts(out, fleet);
 	if (view->count)
 		buffer_puts(out,
-			"  RANK         HOST                      STEP      TIME     ×M       OWN      WAIT      LATE    GPU    "
+			"  RANK         HOST                      STEP      TIME     ×M       OWN   WAIT   LOST      LATE    GPU   "
+			" "
 			"MEMORY  STATE\n");
 	for (size_t i = 0; i < view->count && i < TEXT_RANKS; i++)
 		text_rank(out, &view->rows[i]);

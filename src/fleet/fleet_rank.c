@@ -110,6 +110,11 @@ double fleet_rank_mean(const struct fleet_rank *rank, double (*value)(const stru
 
 const struct fleet_step *fleet_rank_step(const struct fleet_rank *rank, uint64_t number)
 {
+	/* Where it is if no number is missing. */
+	uint64_t newest = rank->step_count ? rank->steps[(rank->step_count - 1) % FLEET_STEPS].number : 0;
+	const struct fleet_step *likely = &rank->steps[(rank->step_count - 1 - (newest - number)) % FLEET_STEPS];
+	if (number <= newest && newest - number < rank->step_count && likely->number == number)
+		return likely;
 	for (unsigned i = 0; i < FLEET_STEPS && i < rank->step_count; i++)
 		if (rank->steps[i].number == number)
 			return &rank->steps[i];

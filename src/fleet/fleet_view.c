@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/fleet/fleet_lost.h"
 #include "src/fleet/fleet_median.h"
 
 static const double synchronous_ratio = 1.10, synchronous_share = 0.9;
@@ -107,9 +108,12 @@ static void fill_row(
 		.own_s = fleet_rank_mean(rank, fleet_step_own),
 		.wait_s = fleet_rank_mean(rank, fleet_step_wait),
 		.data_s = fleet_rank_mean(rank, fleet_step_data),
+		.lost_s = NAN,
+		.lost_ratio = NAN,
 		.ratio = NAN,
 		.late_s = NAN,
 		.still_s = rank->event_ns ? fmax(seconds_between(rank->event_ns, now_ns), 0) : (double)NAN };
+	row->wait_ratio = row->wait_s / row->step_s;
 	row->state = state_of(row);
 }
 
@@ -123,7 +127,9 @@ static bool reserve(struct fleet_view *view, size_t count)
 	view->rows = rows ? rows : view->rows;
 	double *values = realloc(view->values, count * sizeof *values);
 	view->values = values ? values : view->values;
-	if (!rows || !values)
+	struct fleet_due *dues = realloc(view->dues, count * sizeof *dues);
+	view->dues = dues ? dues : view->dues;
+	if (!rows || !values || !dues)
 		return false;
 	view->capacity = count;
 	return true;
@@ -148,7 +154,8 @@ static void compare(struct fleet_view *view)
 		double ratio = view->rows[i].step_s / view->median_step_s;
 		known += isfinite(ratio) != 0;
 		with_own += isfinite(view->rows[i].own_s) != 0;
-		alike += ratio < synchronous_ratio && ratio > 1 / synchronous_ratio;
+		view->rows[i].is_alike = ratio < synchronous_ratio && ratio > 1 / synchronous_ratio;
+		alike += view->rows[i].is_alike;
 	}
 	view->is_synchronous = known > 1 && with_own == known && (double)alike >= synchronous_share * (double)known;
 	view->median_s = view->is_synchronous ? median_of(view, offsetof(struct fleet_row, own_s)) : view->median_step_s;
@@ -172,12 +179,9 @@ static bool common_step(struct fleet_view *view, uint64_t *number)
 	return is_known;
 }
 
-static void measure_late(struct fleet_view *view)
+static void measure_late(struct fleet_view *view, uint64_t newest)
 {
 	int64_t first_ns[LATE_STEPS];
-	uint64_t newest;
-	if (!common_step(view, &newest))
-		return;
 	for (unsigned k = 0; k < LATE_STEPS; k++) {
 		first_ns[k] = INT64_MAX;
 		for (size_t i = 0; i < view->count; i++) {
@@ -196,6 +200,16 @@ static void measure_late(struct fleet_view *view)
 		}
 		view->rows[i].late_s = fleet_median(late_s, count);
 	}
+}
+
+static void measure_steps(struct fleet_view *view)
+{
+	uint64_t newest;
+	if (!common_step(view, &newest))
+		return;
+	measure_late(view, newest);
+	if (view->is_synchronous)
+		fleet_lost_measure(view, newest);
 }
 
 /* -- order -- */
@@ -234,7 +248,7 @@ static int by_slowness(const void *a, const void *b)
 
 static int by_wait(const void *a, const void *b)
 {
-	int order = descending(((const struct fleet_row *)a)->wait_s, ((const struct fleet_row *)b)->wait_s);
+	int order = descending(((const struct fleet_row *)a)->wait_ratio, ((const struct fleet_row *)b)->wait_ratio);
 	return order ? order : by_rank(a, b);
 }
 
@@ -251,6 +265,19 @@ static int by_memory(const void *a, const void *b)
 	return order ? order : by_rank(a, b);
 }
 
+static int by_lost(const void *a, const void *b)
+{
+	int order = descending(((const struct fleet_row *)a)->lost_s, ((const struct fleet_row *)b)->lost_s);
+	return order ? order : by_rank(a, b);
+}
+
+static int by_gpu(const void *a, const void *b)
+{
+	int order = by_number(
+		((const struct fleet_row *)a)->rank->gpu_busy_ratio, ((const struct fleet_row *)b)->rank->gpu_busy_ratio);
+	return order ? order : by_rank(a, b);
+}
+
 bool fleet_view_fill(struct fleet_view *view, const struct fleet *fleet, enum fleet_sort sort, int64_t now_ns)
 {
 	static int (*const orders[])(const void *, const void *) = { [FLEET_SORT_SLOWEST] = by_slowness,
@@ -258,13 +285,15 @@ bool fleet_view_fill(struct fleet_view *view, const struct fleet *fleet, enum fl
 		[FLEET_SORT_HOST] = by_host,
 		[FLEET_SORT_WAIT] = by_wait,
 		[FLEET_SORT_LATE] = by_late,
-		[FLEET_SORT_MEMORY] = by_memory };
+		[FLEET_SORT_MEMORY] = by_memory,
+		[FLEET_SORT_LOST] = by_lost,
+		[FLEET_SORT_GPU] = by_gpu };
 	struct fleet_host *const *hosts;
 	size_t host_count = fleet_hosts(fleet, &hosts), count = 0;
 	for (size_t i = 0; i < host_count; i++)
 		count += hosts[i]->rank_count;
 	view->count = view->problem_count = 0;
-	view->clock_error_s = NAN;
+	view->clock_error_s = view->lost_ratio = NAN;
 	memset(view->host_states, 0, sizeof view->host_states);
 	if (!reserve(view, count))
 		return false;
@@ -276,7 +305,7 @@ bool fleet_view_fill(struct fleet_view *view, const struct fleet *fleet, enum fl
 	}
 	drop_repeated(view);
 	compare(view);
-	measure_late(view);
+	measure_steps(view);
 	for (size_t i = 0; i < view->count; i++)
 		view->problem_count += fleet_rank_is_problem(view->rows[i].state);
 	if (view->count)
@@ -288,6 +317,7 @@ void fleet_view_release(struct fleet_view *view)
 {
 	free(view->rows);
 	free(view->values);
+	free(view->dues);
 	*view = (struct fleet_view){ 0 };
 }
 

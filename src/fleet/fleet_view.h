@@ -35,7 +35,9 @@ enum fleet_rank_state {
 	X(HOST, "host") \
 	X(WAIT, "wait") \
 	X(LATE, "late") \
-	X(MEMORY, "memory")
+	X(MEMORY, "memory") \
+	X(LOST, "lost time") \
+	X(GPU, "GPU, least busy first")
 
 enum fleet_sort {
 #define FLEET_SORT_ID(id, name) FLEET_SORT_##id,
@@ -58,12 +60,19 @@ struct fleet_row {
 	const struct fleet_host *host;
 	const struct fleet_rank *rank;
 	enum fleet_rank_state state;
-	bool has_steps;
+	bool has_steps, is_alike;             /* is_alike: its mean step is within 10 % of the median of all */
 	uint64_t step;                        /* newest batch */
 	double step_s, own_s, wait_s, data_s; /* means of the newest steps; NAN = unknown */
+	double wait_ratio;                    /* wait_s ÷ step_s; NAN */
+	double lost_s, lost_ratio;            /* time in which ranks waited for it; of the time of all ranks; NAN */
 	double ratio;                         /* of what is compared, to the median of all ranks; NAN */
 	double late_s;  /* how much later it begins a step than the first rank; median of up to eight steps; NAN */
 	double still_s; /* since its newest event; NAN */
+};
+
+struct fleet_due {
+	double own_s;
+	size_t row;
 };
 
 struct fleet_view {
@@ -74,7 +83,9 @@ struct fleet_view {
 	size_t host_states[FLEET_HOST_STATE_COUNT];
 	size_t problem_count; /* ranks with a state before RUNNING */
 	double clock_error_s; /* the largest of all hosts; NAN = unknown */
+	double lost_ratio;    /* of all ranks; NAN = unknown */
 	double *values;       /* private */
+	struct fleet_due *dues;
 };
 
 const char *fleet_rank_state_name(enum fleet_rank_state state);

@@ -198,6 +198,52 @@ START_TEST(synchronous_ranks_are_compared_by_their_own_time)
 }
 END_TEST
 
+/* Ranks 2 and 3 compute 0.19 s, the others 0.1 s: two wait 0.09 s of each step of 0.2 s. */
+START_TEST(lost_time_is_that_of_the_ranks_that_others_wait_for)
+{
+	open_fleet(4);
+	for (int i = 0; i < 4; i++)
+		run_rank(hosts[i], (const char *[]){ "0", "1", "2", "3" }[i], 0.2, i >= 2 ? 0.01 : 0.1, STEPS);
+	hosts[1]->ranks[0]->gpu_busy_ratio = 0.2;
+	hosts[2]->ranks[0]->gpu_busy_ratio = 0.9;
+	ck_assert(fleet_view_fill(&view, fleet, FLEET_SORT_LOST, NOW_NS));
+	ck_assert_int_eq(view.rows[0].rank->number, 2);
+	ck_assert_double_eq_tol(view.rows[0].lost_ratio, 0.09 / 0.8, 0.001);
+	ck_assert_double_eq_tol(view.rows[1].lost_ratio, 0.09 / 0.8, 0.001);
+	ck_assert_double_eq_tol(view.rows[2].lost_ratio, 0, 1e-6);
+	ck_assert_double_eq_tol(view.lost_ratio, 0.18 / 0.8, 0.001);
+	ck_assert_double_eq_tol(view.rows[2].wait_ratio, 0.5, 0.001);
+	ck_assert(fleet_view_fill(&view, fleet, FLEET_SORT_GPU, NOW_NS));
+	ck_assert_int_eq(view.rows[0].rank->number, 1);
+	ck_assert_int_eq(view.rows[1].rank->number, 2);
+	ck_assert(fleet_view_fill(&view, fleet, FLEET_SORT_WAIT, NOW_NS));
+	ck_assert_int_eq(view.rows[0].rank->number, 0);
+	close_fleet();
+	open_fleet(2);
+	run_rank(hosts[0], "0", 0.2, 0.1, STEPS);
+	run_rank(hosts[1], "1", 0.4, 0.1, STEPS / 2);
+	ck_assert(fleet_view_fill(&view, fleet, FLEET_SORT_LOST, NOW_NS));
+	ck_assert(isnan(view.rows[0].lost_s) && isnan(view.lost_ratio));
+	close_fleet();
+}
+END_TEST
+
+START_TEST(of_many_ranks_the_late_one_is_charged_and_no_other)
+{
+	char number[8];
+	open_fleet(100);
+	for (int i = 0; i < 100; i++) {
+		snprintf(number, sizeof number, "%d", i);
+		run_rank(hosts[i], number, 0.2, i == 7 ? 0.01 : 0.1, STEPS);
+	}
+	ck_assert(fleet_view_fill(&view, fleet, FLEET_SORT_LOST, NOW_NS));
+	ck_assert_int_eq(view.rows[0].rank->number, 7);
+	ck_assert_double_eq_tol(view.rows[0].lost_ratio, 99 * 0.09 / (100 * 0.2), 0.001);
+	ck_assert(view.rows[1].lost_s == 0);
+	close_fleet();
+}
+END_TEST
+
 START_TEST(hosts_clock_an_hour_ahead_does_not_move_its_steps)
 {
 	open_fleet(2);
@@ -450,6 +496,8 @@ START_TEST(thousand_ranks_on_80x24_begin_with_the_slowest)
 	ck_assert_ptr_null(strstr(text, "rank 614"));
 	ck_assert_ptr_nonnull(strstr(first, "4.00"));
 	ck_assert_ptr_nonnull(strstr(first, "####"));
+	/* Its steps are longer than those of the others: they do not wait for it. */
+	ck_assert(isnan(view.rows[0].lost_s) && view.rows[1].lost_s == 0);
 	ck_assert_ptr_nonnull(strstr(text, "Enter open"));
 	canvas_release(&canvas);
 	close_fleet();
@@ -501,6 +549,8 @@ int main(void)
 	tcase_add_test(all, clock_that_was_set_is_followed_by_the_next_answer);
 	tcase_add_test(all, answers_that_lie_are_not_used);
 	tcase_add_test(all, synchronous_ranks_are_compared_by_their_own_time);
+	tcase_add_test(all, lost_time_is_that_of_the_ranks_that_others_wait_for);
+	tcase_add_test(all, of_many_ranks_the_late_one_is_charged_and_no_other);
 	tcase_add_test(all, hosts_clock_an_hour_ahead_does_not_move_its_steps);
 	tcase_add_test(all, impossible_times_are_left_out_and_counted);
 	tcase_add_test(all, rank_without_steps_is_stuck_or_waits_or_is_silent);

@@ -15,6 +15,7 @@
 #include "src/samples/codec_read.h"
 #include "src/samples/codec_write.h"
 #include "tests/support/model_parts.h"
+#include "tests/support/rank_group.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
 
@@ -119,7 +120,7 @@ START_TEST(seconds_of_a_straggler_are_exact)
 	assert_near(lost.rows[0].share_ratio, 0.5);
 	ck_assert_int_eq(lost.without, 2);
 	assert_near(lost.speedup_ratio, 3);
-	ck_assert_str_eq(lost_words_without(model, &lost, words), "without rank 2's delays the run would be 3.0 × as fast");
+	ck_assert_str_eq(lost_words_without(&lost, words), "without rank 2's delays the run would be 3.0 × as fast");
 	ck_assert_str_eq(lost_words_total(&lost, words), "17.4 of 34.8 rank-seconds (50 %)");
 }
 END_TEST
@@ -185,7 +186,7 @@ START_TEST(nothing_is_known_of_few_collectives_and_nothing_lost_by_equal_ranks)
 	ck_assert_uint_eq(lost.count, 0);
 	ck_assert(lost.lost_s == 0);
 	ck_assert_int_eq(lost.without, -1);
-	ck_assert_str_eq(lost_words_without(model, &lost, words), "");
+	ck_assert_str_eq(lost_words_without(&lost, words), "");
 }
 END_TEST
 
@@ -281,7 +282,7 @@ START_TEST(restart_counts_for_all_ranks)
 	ck_assert_int_eq(lost.rows[0].cause, LOST_RESTART);
 	ck_assert_int_eq(lost.rows[0].rank, -1);
 	assert_near(lost.rows[0].seconds, 2 * 20.1);
-	ck_assert_str_eq(lost_words_rank(model, &lost.rows[0], words), "all ranks");
+	ck_assert_str_eq(lost_words_rank(&lost.rows[0], words), "all ranks");
 }
 END_TEST
 
@@ -325,6 +326,73 @@ START_TEST(json_report_and_replay_have_the_same)
 }
 END_TEST
 
+/* -- published ranks without a flight recorder -- */
+
+enum { PUBLISHED = 4, PUBLISHED_STEPS = 120 };
+
+/* Each step all wait for the last one in "allreduce"; rank 2 loads data for `late_s` longer in every other step.
+ * Returns the mean step. */
+static double run_published(double late_s, double allreduce_s)
+{
+	struct rank_group group;
+	uint32_t random = 7;
+	double step_s = 0;
+	rank_group_open(&group, model, BASE_S * NS_PER_S);
+	for (int i = 0; i < PUBLISHED; i++)
+		rank_group_add(&group, i, PUBLISHED, "job", PID + i);
+	rank_group_apply(&group, 0.01);
+	for (unsigned k = 0; k < PUBLISHED_STEPS; k++) {
+		double data_s[PUBLISHED], last_s = 0;
+		for (int i = 0; i < PUBLISHED; i++) {
+			random = random * 1664525 + 1013904223;
+			data_s[i] = 0.02 + 0.004 * (double)(random >> 16) / 65536 + (i == 2 && k % 2 ? late_s : 0);
+			last_s = fmax(last_s, data_s[i]);
+		}
+		for (unsigned i = 0; i < PUBLISHED; i++)
+			rank_group_step(&group, i,
+				(struct rank_group_step){ .data_s = data_s[i],
+					.forward_s = 0.05,
+					.backward_s = 0.03,
+					.allreduce_s = allreduce_s > 0 ? allreduce_s + last_s - data_s[i] : 0,
+					.optimizer_s = 0.005 });
+		step_s += (last_s + 0.085 + allreduce_s) / PUBLISHED_STEPS;
+	}
+	rank_group_apply(&group, step_s * PUBLISHED_STEPS + 1);
+	rank_group_close(&group);
+	lost_time_measure(model, &lost);
+	return step_s;
+}
+
+START_TEST(steps_of_published_ranks_say_who_is_waited_for_and_what_a_step_would_take)
+{
+	double late_s = run_published(0.08, 0.01);
+	struct lost_time with = lost;
+	model_free(model);
+	model = model_new_default();
+	double healthy_s = run_published(0, 0.01);
+	ck_assert(with.is_known && !with.is_device);
+	ck_assert_int_eq(with.rows[0].who.number, 2);
+	ck_assert_int_eq(with.rows[0].who.pid, PID + 2);
+	ck_assert_int_eq(with.rows[0].cause, LOST_DATA);
+	/* Every other step three ranks wait for 0.08 s; the first step is the warm-up, the last has not ended. */
+	ck_assert_double_eq_tol(with.rows[0].seconds, 59 * 3 * 0.08, 0.5);
+	ck_assert_double_eq_tol(with.rank_seconds, 118 * PUBLISHED * late_s, 0.5);
+	ck_assert_int_eq(with.without_who.number, 2);
+	ck_assert_double_eq_tol(with.step_s, healthy_s, 0.02 * healthy_s);
+	ck_assert_double_eq_tol(with.speedup_ratio, late_s / healthy_s, 0.03);
+	ck_assert_ptr_nonnull(strstr(lost_words_without(&with, words), "without rank 2's delays a step would take "));
+	ck_assert_int_eq(lost.without, -1);
+	ck_assert_double_lt(lost.lost_s / lost.rank_seconds, 0.03);
+}
+END_TEST
+
+START_TEST(ranks_that_do_not_wait_for_each_other_lose_nothing)
+{
+	run_published(0.2, 0);
+	ck_assert(!lost.is_known);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lost_time");
@@ -339,6 +407,8 @@ int main(void)
 	tcase_add_test(tests, checkpoint_is_known_by_the_stack);
 	tcase_add_test(tests, restart_counts_for_all_ranks);
 	tcase_add_test(tests, json_report_and_replay_have_the_same);
+	tcase_add_test(tests, steps_of_published_ranks_say_who_is_waited_for_and_what_a_step_would_take);
+	tcase_add_test(tests, ranks_that_do_not_wait_for_each_other_lose_nothing);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

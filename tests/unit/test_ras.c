@@ -1,12 +1,14 @@
 /* NCCL's RAS service: what is asked, what is read, and which ranks are named. */
 #include <arpa/inet.h>
 #include <check.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
@@ -15,6 +17,7 @@
 #include "src/model/collectives/ras_judge.h"
 #include "src/sources/ras/ras_answer.h"
 #include "src/sources/ras/ras_client.h"
+#include "src/sources/ras/ras_processes.h"
 #include "tests/support/model_parts.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
@@ -201,6 +204,30 @@ START_TEST(addresses_are_parsed)
 	ck_assert(ras_addresses_parse("[::1]:5000", &addresses) && addresses.list[0].address.ss_family == AF_INET6);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		ck_assert_msg(!ras_addresses_parse(bad[i], &addresses), "%s", bad[i]);
+}
+END_TEST
+
+/* A program that imports torch late would else be searched again only after 30 s. */
+START_TEST(library_that_is_loaded_late_is_found_at_once)
+{
+	enum { SIZE = 32 << 20 };
+	char folder[] = "/tmp/pmtop-ras-XXXXXX", path[64];
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/libnccl.so.2", folder);
+	struct ras_candidate candidate = { .fd = open("/proc/self", O_RDONLY | O_DIRECTORY), .after_ns = 30 * NS_PER_S };
+	ck_assert(!ras_candidate_search(&candidate, NS_PER_S));
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	ck_assert_int_eq(ftruncate(fd, SIZE), 0);
+	void *small = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	ck_assert(!ras_candidate_search(&candidate, 2 * NS_PER_S));
+	void *library = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE, fd, 0);
+	ck_assert(ras_candidate_search(&candidate, 3 * NS_PER_S));
+	munmap(small, 4096);
+	munmap(library, SIZE);
+	close(fd);
+	close(candidate.fd);
+	unlink(path);
+	rmdir(folder);
 }
 END_TEST
 
@@ -428,6 +455,7 @@ int main(void)
 	tcase_add_test(reading, service_is_asked_and_its_faults_are_named);
 	tcase_add_test(reading, nothing_that_listens_and_other_machines_are_distinguished);
 	tcase_add_test(reading, addresses_are_parsed);
+	tcase_add_test(reading, library_that_is_loaded_late_is_found_at_once);
 	tcase_add_checked_fixture(judging, open_model, close_model);
 	tcase_add_test(judging, dead_rank_is_named_at_once_and_one_that_does_not_answer_after_two_answers);
 	tcase_add_test(judging, ranks_behind_are_named_once_nothing_moves);

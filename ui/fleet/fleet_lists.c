@@ -95,6 +95,7 @@ enum {
 	RANK_RATIO,
 	RANK_OWN,
 	RANK_WAIT,
+	RANK_LOST,
 	RANK_DATA,
 	RANK_LATE,
 	RANK_GPU,
@@ -110,7 +111,8 @@ static const struct table_column rank_columns[RANK_COLUMNS] = {
 	[RANK_TIME] = { "TIME", 8, 3, false, false },
 	[RANK_RATIO] = { "\303\227M", 5, 0, false, false },
 	[RANK_OWN] = { "OWN", 8, 6, false, false },
-	[RANK_WAIT] = { "WAIT", 8, 4, false, false },
+	[RANK_WAIT] = { "WAIT", 5, 4, false, false },
+	[RANK_LOST] = { "LOST", 5, 4, false, false },
 	[RANK_DATA] = { "DATA", 8, 9, false, false },
 	[RANK_LATE] = { "LATE", 8, 7, false, false },
 	[RANK_GPU] = { "GPU", 5, 8, false, false },
@@ -134,7 +136,8 @@ static void draw_rank(const struct table *table, struct canvas *canvas, int y, c
 	snprintf(text, sizeof text, isfinite(row->ratio) ? "%.2f" : "\342\200\223", row->ratio);
 	table_cell(table, canvas, y, RANK_RATIO, ROLE_STRONG, text);
 	table_cell(table, canvas, y, RANK_OWN, ROLE_NORMAL, format_fixed_seconds(text, row->own_s));
-	table_cell(table, canvas, y, RANK_WAIT, ROLE_NORMAL, format_fixed_seconds(text, row->wait_s));
+	table_cell(table, canvas, y, RANK_WAIT, ROLE_NORMAL, format_percent(text, row->wait_ratio));
+	table_cell(table, canvas, y, RANK_LOST, ROLE_NORMAL, format_percent(text, row->lost_ratio));
 	table_cell(table, canvas, y, RANK_DATA, ROLE_NORMAL, format_fixed_seconds(text, row->data_s));
 	table_cell(table, canvas, y, RANK_LATE, ROLE_NORMAL, format_fixed_seconds(text, row->late_s));
 	table_cell(table, canvas, y, RANK_GPU, ROLE_NORMAL, format_percent(text, row->rank->gpu_busy_ratio));
@@ -181,7 +184,7 @@ static void draw_scale(struct canvas *canvas, struct rect row)
 
 static int width_of_map(int width)
 {
-	return width >= 160 ? width - 118 : width >= 100 ? width / 2 - 6 : width / 2 - 10;
+	return width >= 160 ? width - 121 : width >= 100 ? width / 2 - 6 : width / 2 - 10;
 }
 
 static void find_selected(struct fleet_screen *screen, const struct fleet_view *view)

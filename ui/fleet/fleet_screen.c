@@ -20,6 +20,8 @@ static const char help_text[] =
 	"Each row is a rank, each column a second: how long its steps took, relative to the median of all ranks.\n"
 	"\302\267 usual   - above 1.1 times   + above 1.5 times   # above twice   blank: no step finished\n"
 	"\303\227M: the step, or where ranks wait for each other the own time of the rank, divided by the median of all.\n"
+	"WAIT: share of its step in which the rank waits for others.\n"
+	"LOST: share of the time of all ranks in which they wait for this one.\n"
 	"LATE: how much later the rank begins a step than the first rank.\n"
 	"Enter opens the views of the rank; there Esc or q comes back.\n"
 	"Tab: ranks or hosts   < > sort   n next rank that needs attention   q quit\n"
@@ -61,6 +63,8 @@ static void draw_totals(struct canvas *canvas, struct rect row, const struct fle
 	if (view->is_synchronous)
 		line_add(
 			&line, 2, ROLE_NORMAL, "synchronous: own time, median %s", format_fixed_seconds(number, view->median_s));
+	if (isfinite(view->lost_ratio))
+		line_add(&line, 2, ROLE_NORMAL, "lost time %s", format_percent(number, view->lost_ratio));
 	line_add(&line, 3, ROLE_NORMAL, "clocks \302\261%s", format_seconds(number, view->clock_error_s));
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 2);
 }

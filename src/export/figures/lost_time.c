@@ -5,28 +5,26 @@
 #include "src/base/text.h"
 #include "src/explain/lost_words.h"
 #include "src/export/table.h"
-#include "src/model/collectives/collectives.h"
 
-static void write_rank(struct json *json, const struct model *model, int rank)
+static void write_rank(struct json *json, int rank, struct lost_who who)
 {
 	if (rank < 0)
 		return;
-	const struct collective_rank *at = &model->collectives->ranks[rank];
-	if (at->number >= 0)
-		json_integer(json, "rank", at->number);
-	json_integer(json, "pid", at->pid);
+	if (who.number >= 0)
+		json_integer(json, "rank", who.number);
+	json_integer(json, "pid", who.pid);
 }
 
-static void write_without(struct json *json, const struct model *model, const struct lost_time *lost)
+static void write_without(struct json *json, const struct lost_time *lost)
 {
 	char words[LOST_WORDS_SIZE];
 	if (lost->without < 0)
 		return;
 	json_open_object(json, "without");
-	write_rank(json, model, lost->without);
+	write_rank(json, lost->without, lost->without_who);
 	json_number(json, "step_s", lost->step_s);
 	json_number(json, "speedup_ratio", lost->speedup_ratio);
-	json_text(json, "message", lost_words_without(model, lost, words));
+	json_text(json, "message", lost_words_without(lost, words));
 	json_close_object(json);
 }
 
@@ -43,13 +41,13 @@ void lost_time_as_json(struct json *json, const struct model *model)
 	for (size_t i = 0; i < lost.count; i++) {
 		json_open_object(json, NULL);
 		json_text(json, "cause", lost_cause_name(lost.rows[i].cause));
-		write_rank(json, model, lost.rows[i].rank);
+		write_rank(json, lost.rows[i].rank, lost.rows[i].who);
 		json_number(json, "seconds", lost.rows[i].seconds);
 		json_number(json, "share_ratio", lost.rows[i].share_ratio);
 		json_close_object(json);
 	}
 	json_close_array(json);
-	write_without(json, model, &lost);
+	write_without(json, &lost);
 	json_close_object(json);
 }
 
@@ -71,14 +69,14 @@ void lost_time_as_table(struct buffer *out, const struct model *model)
 	for (size_t i = 0; i < lost.count; i++) {
 		const struct lost_row *row = &lost.rows[i];
 		table_name(out, 0, lost_cause_name(row->cause));
-		table_right(out, 14, lost_words_rank(model, row, text));
+		table_right(out, 14, lost_words_rank(row, text));
 		table_right(out, 16, lost_words_seconds(row->seconds, text));
 		table_right(out, 10, format_percent(share, row->share_ratio));
 		buffer_puts(out, "\n");
 	}
 	if (lost.without >= 0) {
 		table_rule(out, '-');
-		buffer_printf(out, "%s\n", lost_words_without(model, &lost, text));
+		buffer_printf(out, "%s\n", lost_words_without(&lost, text));
 	}
 	table_rule(out, '=');
 	buffer_puts(out, "\n");

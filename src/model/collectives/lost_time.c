@@ -8,6 +8,7 @@
 #include "src/model/code/code_samples.h"
 #include "src/model/collectives/collectives.h"
 #include "src/model/collectives/collectives_judge.h"
+#include "src/model/collectives/lost_steps.h"
 #include "src/model/collectives/lost_without.h"
 #include "src/model/model.h"
 
@@ -226,7 +227,7 @@ static void add_group(const struct collectives *all, const struct collective_gro
 	}
 }
 
-static void add_row(struct lost_time *out, int rank, enum lost_cause cause, double seconds)
+void lost_add_row(struct lost_time *out, int rank, struct lost_who who, enum lost_cause cause, double seconds)
 {
 	double share_ratio = seconds / out->rank_seconds;
 	out->lost_s += seconds;
@@ -239,7 +240,12 @@ static void add_row(struct lost_time *out, int rank, enum lost_cause cause, doub
 		out->rows[at] = out->rows[at - 1];
 		at--;
 	}
-	out->rows[at] = (struct lost_row){ rank, cause, seconds, share_ratio };
+	out->rows[at] = (struct lost_row){ rank, who, cause, seconds, share_ratio };
+}
+
+static struct lost_who who_of(const struct collectives *all, size_t rank)
+{
+	return (struct lost_who){ all->ranks[rank].number, all->ranks[rank].pid };
 }
 
 /* A rank that was restarted has one row. */
@@ -266,9 +272,9 @@ static void fill(const struct collectives *all, struct table *table, struct lost
 	for (size_t i = 0; i < all->rank_count; i++)
 		for (size_t cause = 0; cause < LOST_CAUSE_COUNT; cause++)
 			if (table->seconds[i][cause] > 0)
-				add_row(out, (int)i, (enum lost_cause)cause, table->seconds[i][cause]);
+				lost_add_row(out, (int)i, who_of(all, i), (enum lost_cause)cause, table->seconds[i][cause]);
 	if (restart_s > 0)
-		add_row(out, -1, LOST_RESTART, restart_s);
+		lost_add_row(out, -1, (struct lost_who){ -1, 0 }, LOST_RESTART, restart_s);
 }
 
 void lost_time_measure(const struct model *model, struct lost_time *out)
@@ -284,9 +290,13 @@ void lost_time_measure(const struct model *model, struct lost_time *out)
 		out->is_device |= group->is_device;
 		add_group(all, group, &table);
 	}
-	if (!out->is_known)
+	if (!out->is_known) {
+		lost_steps_measure(model, out);
 		return;
+	}
 	add_open_wait(model, &table);
 	fill(all, &table, out);
 	lost_without_measure(model, out);
+	if (out->without >= 0)
+		out->without_who = who_of(all, (size_t)out->without);
 }

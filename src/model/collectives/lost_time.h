@@ -45,15 +45,21 @@ struct lost_group {
 	double seconds[LOST_RANKS_MAX][LOST_CAUSE_COUNT]; /* for which others waited, by the index of the rank */
 };
 
+struct lost_who {
+	long number; /* −1 = unknown */
+	int32_t pid;
+};
+
 struct lost_row {
-	int rank; /* index; −1 = all */
+	int rank; /* index of the collectives' rank, or of the run; −1 = all */
+	struct lost_who who;
 	enum lost_cause cause;
 	double seconds;     /* time of ranks: three that wait 2 s lose 6 */
 	double share_ratio; /* of rank_seconds */
 };
 
 struct lost_time {
-	bool is_known;       /* a group has at least 20 collectives, here and below */
+	bool is_known;       /* a group has at least 20 collectives, here and below; or lost_steps.h */
 	bool is_device;      /* of NCCL: a rank is a GPU */
 	double rank_seconds; /* time of all ranks */
 	double lost_s;       /* in all rows, also those left out */
@@ -62,6 +68,7 @@ struct lost_time {
 	/* Without the delays of this rank, over the newest collectives: its entry times are replaced by the median of the
 	 * other ranks' (so it is never the last), and what follows begins earlier. −1: no rank makes 5 %. */
 	int without;
+	struct lost_who without_who;
 	double speedup_ratio;
 	double step_s; /* of a step then, mean; NAN = no steps are known */
 };
@@ -77,5 +84,7 @@ void lost_time_measure(const struct model *model, struct lost_time *out);
 /* From which length a delay in this group is a stall. */
 double lost_stall_s(const struct lost_group *lost);
 void model_refresh_lost_time(struct model *model);
+/* `rank_seconds` must be known. */
+void lost_add_row(struct lost_time *out, int rank, struct lost_who who, enum lost_cause cause, double seconds);
 
 #endif

@@ -82,6 +82,26 @@ static double waited_s(struct known_names *known, const struct batch *batch)
 	return sum_s;
 }
 
+static bool has_wait(struct known_names *known, const struct batch *batch)
+{
+	for (unsigned i = 0; i < batch->phase_count; i++)
+		if (is_wait(known, batch->phases[i].name))
+			return true;
+	return false;
+}
+
+void ranks_steps(const struct run *run, uint64_t from, size_t count, struct rank_step *out)
+{
+	const struct track *track = run_main(run);
+	struct known_names known = { .run = run };
+	for (size_t i = 0; i < count; i++) {
+		const struct batch *batch = track_batch(track, from + i);
+		bool is_known = batch && isfinite(batch->step_s) && !batch->is_warmup && has_wait(&known, batch);
+		out[i] = is_known ? (struct rank_step){ batch->step_s, waited_s(&known, batch), batch }
+						  : (struct rank_step){ NAN, NAN, NULL };
+	}
+}
+
 /* Of steps inferred from outside, "unattributed" is the whole step, which is no phase. */
 static void measure_phases(const struct run *run, const struct track *track, struct pace *pace)
 {

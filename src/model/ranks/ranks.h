@@ -77,6 +77,13 @@ struct ranks {
 const char *rank_state_name(enum rank_state state);
 /* Do ranks wait for each other in a span of this name? Decided by its words: "backward", "sync gradients". */
 bool ranks_is_wait(const char *name);
+/* One step of the main mode; NAN = unknown, or not of the steady state. wait_s: in spans in which ranks wait. */
+struct rank_step {
+	double step_s, wait_s;
+	const struct batch *batch;
+};
+/* The steps with the ordinals from, …, from + count − 1. */
+void ranks_steps(const struct run *run, uint64_t from, size_t count, struct rank_step *out);
 /* Compares the ranks of the run that this one belongs to. */
 void ranks_compare(const struct model *model, unsigned run, struct ranks *out);
 

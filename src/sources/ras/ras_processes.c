@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@ enum { CHUNK = 32 * 1024, STATUS_SIZE = 8192 };
 
 #define TRY_FIRST_NS (1 * NS_PER_S)
 #define TRY_MAX_NS (30 * NS_PER_S)
+/* A process that has grown by so much may have loaded libnccl, which has more. */
+#define GROWTH_BYTES (UINT64_C(16) << 20)
 
 static const char library[] = "/libnccl.so";
 
@@ -109,6 +112,15 @@ static bool has_library(const struct ras_candidate *candidate)
 	return is_found;
 }
 
+/* Of its address space; 0 = unknown. */
+static uint64_t read_size(const struct ras_candidate *candidate)
+{
+	char text[128];
+	size_t length;
+	bool is_read = file_read(candidate->fd, "statm", text, sizeof text, &length) == STATUS_OK;
+	return is_read ? strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
 void ras_candidate_read_pid(struct ras_candidate *candidate)
 {
 	if (candidate->process.inner_pid == 0)
@@ -117,8 +129,13 @@ void ras_candidate_read_pid(struct ras_candidate *candidate)
 
 bool ras_candidate_search(struct ras_candidate *candidate, int64_t now_ns)
 {
-	if (candidate->has_nccl || now_ns < candidate->next_ns)
-		return candidate->has_nccl;
+	if (candidate->has_nccl)
+		return true;
+	uint64_t size = read_size(candidate);
+	bool has_grown = size >= candidate->searched_bytes + GROWTH_BYTES;
+	if (now_ns < candidate->next_ns && !has_grown)
+		return false;
+	candidate->searched_bytes = size > candidate->searched_bytes ? size : candidate->searched_bytes;
 	candidate->has_nccl = has_library(candidate);
 	candidate->next_ns = now_ns + candidate->after_ns;
 	candidate->after_ns = candidate->after_ns < TRY_MAX_NS / 2 ? 2 * candidate->after_ns : TRY_MAX_NS;

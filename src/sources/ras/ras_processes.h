@@ -22,7 +22,8 @@ struct ras_candidate {
 	unsigned generation;
 	int fd; /* /proc/PID */
 	bool is_retained, has_nccl;
-	int64_t next_ns, after_ns; /* when to search it for libnccl again */
+	int64_t next_ns, after_ns; /* when to search it for libnccl again, unless it grows */
+	uint64_t searched_bytes;   /* its largest size at a search */
 };
 
 struct ras_processes {
@@ -36,7 +37,7 @@ void ras_processes_release(struct ras_processes *processes);
 
 /* Its pid in its own namespace, once. */
 void ras_candidate_read_pid(struct ras_candidate *candidate);
-/* Whether libnccl is mapped: reads it if that is due. */
+/* Whether libnccl is mapped: reads it if that is due, or if the process has grown by 16 MiB since. */
 bool ras_candidate_search(struct ras_candidate *candidate, int64_t now_ns);
 /* Reads NCCL_RAS_ADDR and NCCL_RAS_ENABLE from its environment. NOT_FOUND: RAS is switched off; INVALID: the address is
  * not one that pmtop can use. */

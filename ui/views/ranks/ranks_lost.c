@@ -18,12 +18,11 @@ static const struct table_column columns[CELLS] = {
 	[CELL_WORDS] = { "", 16, 1, true, true },
 };
 
-static void draw_row(
-	const struct scene *scene, const struct lost_row *row, const struct table *table, struct canvas *canvas, int y)
+static void draw_row(const struct lost_row *row, const struct table *table, struct canvas *canvas, int y)
 {
 	char text[LOST_WORDS_SIZE], share[NUMBER_SIZE];
 	table_cell(table, canvas, y, CELL_CAUSE, ROLE_STRONG, lost_cause_name(row->cause));
-	table_cell(table, canvas, y, CELL_RANK, ROLE_NORMAL, lost_words_rank(scene->model, row, text));
+	table_cell(table, canvas, y, CELL_RANK, ROLE_NORMAL, lost_words_rank(row, text));
 	table_cell(table, canvas, y, CELL_SECONDS, ROLE_NORMAL, lost_words_seconds(row->seconds, text));
 	table_cell(table, canvas, y, CELL_SHARE, ROLE_NORMAL, format_percent(share, row->share_ratio));
 	table_cell(table, canvas, y, CELL_WORDS, ROLE_DIM, lost_words_cause(row->cause));
@@ -46,6 +45,6 @@ void ranks_lost_draw(const struct scene *scene, struct canvas *canvas, struct re
 	table_fit(&table, columns, CELLS, header);
 	table_header(&table, canvas, header.y, -1, false);
 	for (int i = 0; i < inside.height && i < (int)lost.count; i++)
-		draw_row(scene, &lost.rows[i], &table, canvas, inside.y + i);
-	parts_wrap(canvas, last, ROLE_WARNING, lost_words_without(scene->model, &lost, words));
+		draw_row(&lost.rows[i], &table, canvas, inside.y + i);
+	parts_wrap(canvas, last, ROLE_WARNING, lost_words_without(&lost, words));
 }
