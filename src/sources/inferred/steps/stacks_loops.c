@@ -248,30 +248,44 @@ static void note_turns(const struct stacks_loops *loops, struct seen *epochs)
 	epochs->turns_max = turns > epochs->turns_max ? turns : epochs->turns_max;
 }
 
+static bool is_at(const struct seen *seen, uint64_t code, const int *lines, size_t depth)
+{
+	const struct py_loop *loop = &seen->loop;
+	return loop->code == code && loop->depth == depth && (stacks_loop_is_variable(loop) || loop->line == lines[depth]);
+}
+
+/* The loops around one instruction of a frame, the innermost first. *is_hidden: one inside was not read. */
+static void note_around(struct stacks_loops *loops, const struct py_site *site, bool is_optimizer, bool *is_hidden)
+{
+	int lines[STACKS_DEPTH_MAX];
+	for (size_t depth = py_loops_around(loops->reader, site, lines, STACKS_DEPTH_MAX); depth-- > 0;) {
+		bool is_read = false;
+		for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+			if (!is_at(seen, site->code, lines, depth))
+				continue;
+			is_read = true;
+			stacks_loop_note_work(seen, site->ip, true);
+			seen->trained++;
+			seen->optimized += is_optimizer;
+			seen->hidden += *is_hidden;
+			if (seen->is_epoch)
+				note_turns(loops, seen);
+		}
+		*is_hidden |= !is_read;
+	}
+}
+
 /* Counts the sample for the loops around backward or the optimizer. */
 static void note_training(struct stacks_loops *loops, const struct py_sample *sample, int64_t now_ns)
 {
-	int lines[STACKS_DEPTH_MAX];
-	bool is_optimizer = false;
+	bool is_optimizer = false, is_hidden = false;
 	int trained = stacks_training_frame(sample, &is_optimizer);
 	bool is_update = trained >= 0 && !stacks_training_is_derivative(sample, trained);
 	loops->turns += is_update && !loops->was_training;
 	loops->was_training = is_update;
 	loops->has_torch = loops->has_torch || stacks_training_has_torch(sample);
-	for (size_t i = trained < 0 ? sample->count : (size_t)trained + 1; i < sample->count; i++) {
-		size_t count = py_loops_around(loops->reader, &sample->sites[i], lines, STACKS_DEPTH_MAX);
-		for (struct seen *seen = loops->seen; count > 0 && seen < loops->seen + loops->seen_count; seen++) {
-			const struct py_loop *loop = &seen->loop;
-			bool is_around = loop->code == sample->sites[i].code && loop->depth < count &&
-				(stacks_loop_is_variable(loop) || loop->line == lines[loop->depth]);
-			if (is_around)
-				stacks_loop_note_work(seen, sample->sites[i].ip, true);
-			seen->trained += is_around;
-			seen->optimized += is_around && is_optimizer;
-			if (is_around && seen->is_epoch)
-				note_turns(loops, seen);
-		}
-	}
+	for (size_t i = trained < 0 ? sample->count : (size_t)trained + 1; i < sample->count; i++)
+		note_around(loops, &sample->sites[i], is_optimizer, &is_hidden);
 	if (trained >= 0 && loops->trained++ == 0)
 		loops->trained_ns = now_ns;
 	loops->optimized += trained >= 0 && is_optimizer;

@@ -119,8 +119,9 @@ static int name_rank(const char *name)
 int stacks_loop_quality(const struct seen *seen)
 {
 	const struct py_loop *loop = &seen->loop;
-	/* What a loop only compares may count other things than its iterations: the steps of environments. */
-	if (!loop->has_position || seen->goes_back || (loop->is_compared && seen->stride != 1))
+	bool is_other = (loop->is_compared || (loop->is_sum && !loop->is_by_one)) && seen->stride != 1;
+	/* Other things than iterations: tokens, the steps of environments. */
+	if (!loop->has_position || seen->goes_back || is_other)
 		return -1;
 	if (loop->kind == PY_LOOP_PROGRESS)
 		return 1 + loop->is_relative;
@@ -258,9 +259,10 @@ static struct seen *choose(struct stacks_loops *loops)
 	}
 	if (!most.trained && inner->is_epoch && may_have_steps_within(loops, inner))
 		return NULL;
-	/* The loop of the steps may not be seen: C code runs it (functools.reduce). */
+	/* The loop of the steps may not be seen: C code runs it (functools.reduce), or it cannot be read. */
 	if (inner->is_epoch && !loops->wanted && most.trained &&
-		(inner->turns_max >= TURNS_MIN || loops->read_ns - loops->trained_ns < TURNS_WATCH_NS))
+		(inner->turns_max >= TURNS_MIN || 10 * inner->hidden >= 8 * inner->trained ||
+			loops->read_ns - loops->trained_ns < TURNS_WATCH_NS))
 		return NULL;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
