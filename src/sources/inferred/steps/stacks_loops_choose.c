@@ -67,6 +67,13 @@ static bool is_part_of_step(const struct stacks_loops *loops, const struct seen 
 	return false;
 }
 
+/* asyncio's loop over what is ready, around all that a coroutine does. */
+static bool is_of_standard_library(const struct seen *seen)
+{
+	return strstr(seen->file, "/lib/python3") && !strstr(seen->file, "/site-packages/") &&
+		!strstr(seen->file, "/dist-packages/");
+}
+
 /* A library's list of a few items: the parts of a pipeline or of a model, in each step or while it is built. */
 static bool is_list_of_parts(const struct seen *seen)
 {
@@ -241,8 +248,8 @@ static struct seen *choose(struct stacks_loops *loops)
 		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
 	}
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		bool is_candidate = stacks_loop_is_one(loops, seen) && has_training(loops, seen, &most) &&
-			!stacks_loop_has_loader_within(loops, seen);
+		bool is_candidate = stacks_loop_is_one(loops, seen) && !is_of_standard_library(seen) &&
+			has_training(loops, seen, &most) && !stacks_loop_has_loader_within(loops, seen);
 		bool is_short = is_candidate && !is_followed(loops, seen) &&
 			(stacks_loop_is_too_short(seen) || is_minibatches(loops, seen) || is_update(loops, seen));
 		has_short |= is_short;

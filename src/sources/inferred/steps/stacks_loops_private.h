@@ -39,6 +39,7 @@ struct seen {
 	uint64_t turn_at;
 	uint64_t advanced; /* iterations that were seen to pass */
 	int64_t since_ns, read_ns;
+	int64_t moved_ns; /* of a loop: the last reading that found it further */
 };
 
 struct stacks_loops {
