@@ -546,6 +546,29 @@ def test_while_torch_exports_hooks_do_nothing(account, monkeypatch):
     check(account, 1)
 
 
+def test_a_compiled_function_that_iterates_a_loader_keeps_its_counts(account):
+    """The compiler breaks its graph at the loader, and runs the loop's parts: each batch and epoch counts once, and results stay the same."""
+    torch._dynamo.reset()
+
+    def train(model, optimizer, loader):
+        losses = []
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = ((model(x) - y) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses
+    loader, found = DataLoader(data(24), batch_size=4), []
+    for way in (train, torch.compile(train, backend="eager")):
+        torch.manual_seed(1)
+        model, optimizer = make()
+        found.append([train_loss for _ in range(2) for train_loss in way(model, optimizer, loader)])
+    assert found[0] == found[1] and len(found[0]) == 12
+    reported, _ = account.reported()
+    assert counts(reported) == {"train": 24} and [epoch["batches"] for epoch in reported["epochs"]] == [6] * 4
+
+
 def test_what_it_costs_is_measured_in_pairs():
     """tests/gpu/overhead.py, here on the CPU: each block with the hooks has one without beside it, in one loop."""
     pmtop.torch.instrument().close()

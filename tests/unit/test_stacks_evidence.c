@@ -101,6 +101,59 @@ START_TEST(a_pass_too_short_for_samples_validates_in_another_function_than_that_
 }
 END_TEST
 
+/* A new loader in each call of `run_epoch(loader, is_training)`, of which no sample saw anything. */
+START_TEST(a_short_pass_of_a_new_loader_where_another_trains_is_unknown)
+{
+	run_pass_in("run_epoch", 1, 40, true);
+	struct py_counted pass = { .serial = ++serial, .sampler = 2, .length = 8, .function = "run_epoch", .file = "" };
+	pass.is_over = true;
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	ck_assert(pass.is_unknown && !pass.trains && !pass.evaluates);
+	pass = (struct py_counted){ .serial = ++serial, .sampler = 3, .length = 40, .function = "run_epoch", .file = "" };
+	pass.is_over = true;
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	ck_assert(!pass.is_unknown); /* as long as those that train */
+}
+END_TEST
+
+START_TEST(a_short_pass_at_another_line_of_the_function_that_trains_validates)
+{
+	struct py_counted pass = { .serial = ++serial, .sampler = 2, .length = 30, .function = "main", .file = "" };
+	struct stacks_known *known;
+	run_pass_in("main", 1, 40, true);
+	known = &evidence.known[0];
+	known->line = 10;
+	pass.is_over = true;
+	pass.line = 10;
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	ck_assert(!pass.evaluates);
+	pass.serial = ++serial;
+	pass.line = 14;
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	ck_assert(pass.evaluates && !pass.trains);
+}
+END_TEST
+
+/* Two polls saw ten batches in 20 ms; those that train take 20 ms each. */
+START_TEST(a_pass_of_far_faster_batches_validates)
+{
+	run_pass_in("run_epoch", 1, 40, true);
+	for (int i = 0; i < 2; i++) {
+		struct py_counted pass = {
+			.serial = ++serial, .sampler = 2 + (uint64_t)i, .length = 30, .function = "run_epoch", .file = ""
+		};
+		pass.yielded = 5;
+		stacks_evidence_judge(&evidence, &pass, now_ns);
+		pass.advanced_ns = now_ns += (i == 0 ? 20 : 200) * NS_PER_MS;
+		pass.yielded = 15;
+		pass.is_over = true;
+		stacks_evidence_judge(&evidence, &pass, now_ns);
+		ck_assert_int_eq(pass.evaluates, i == 0);
+		ck_assert(!pass.trains);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_evidence");
@@ -110,6 +163,9 @@ int main(void)
 	tcase_add_test(tests, a_loader_that_trained_trains);
 	tcase_add_test(tests, a_pass_too_short_for_samples_validates_in_another_function_than_that_which_trains);
 	tcase_add_test(tests, code_of_pytorch_is_known_by_its_own_folders_and_not_while_it_is_imported);
+	tcase_add_test(tests, a_short_pass_of_a_new_loader_where_another_trains_is_unknown);
+	tcase_add_test(tests, a_short_pass_at_another_line_of_the_function_that_trains_validates);
+	tcase_add_test(tests, a_pass_of_far_faster_batches_validates);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

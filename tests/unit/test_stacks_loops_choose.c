@@ -76,6 +76,31 @@ START_TEST(a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_to
 }
 END_TEST
 
+/* `sum(step(batch) for batch in loader)`: the loop over the loader is not among those that are read. */
+START_TEST(epochs_around_a_loop_that_cannot_be_read_are_no_steps)
+{
+	struct seen *epochs = add(0, "for epoch in range(50)", PY_LOOP_RANGE, 50);
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), epochs); /* of full batches */
+	epochs->hidden = epochs->trained;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+}
+END_TEST
+
+START_TEST(what_advances_by_more_than_one_counts_no_steps)
+{
+	struct seen *tokens = add(0, "state['tokens'] += 64", PY_LOOP_INT, 0);
+	tokens->loop.is_sum = true;
+	tokens->stride = 64;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	tokens->stride = 1; /* sequences of different lengths, or one in each step */
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), tokens);
+	tokens->loop.is_sum = false;
+	tokens->loop.is_compared = true;
+	tokens->stride = 2048; /* the steps of an environment */
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+}
+END_TEST
+
 /* Between two passes of a DataLoader only the loop around it may be seen to train. */
 START_TEST(a_loop_around_a_loader_has_no_steps)
 {
@@ -156,6 +181,8 @@ int main(void)
 	Suite *suite = suite_create("stacks_loops_choose");
 	TCase *tests = tcase_create("stacks_loops_choose");
 	tcase_add_checked_fixture(tests, start, NULL);
+	tcase_add_test(tests, epochs_around_a_loop_that_cannot_be_read_are_no_steps);
+	tcase_add_test(tests, what_advances_by_more_than_one_counts_no_steps);
 	tcase_add_test(tests, a_loop_around_a_loader_has_no_steps);
 	tcase_add_test(tests, the_innermost_loop_with_the_optimizer_has_the_steps);
 	tcase_add_test(tests, a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too);

@@ -408,6 +408,50 @@ START_TEST(a_pass_in_another_loop_of_epochs_waits_for_its_number)
 }
 END_TEST
 
+/* The loop of epochs is read once a second, short passes begin more often. */
+START_TEST(an_epoch_whose_loop_was_not_read_yet_is_of_as_many_as_the_one_before)
+{
+	number = 3;
+	planned = 9;
+	go_on(0, LENGTH, 0.1, "train");
+	see(LENGTH, true, "train");
+	serial++;
+	number = planned = 0;
+	go_on(0, 20, 0.1, "train");
+	emit();
+	const struct record *state = set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1);
+	ck_assert_uint_eq(state->state->epoch_index, 3);
+	ck_assert_uint_eq(state->state->epochs_planned, 9);
+}
+END_TEST
+
+START_TEST(a_pass_that_may_have_validated_counts_nowhere)
+{
+	go_on(0, LENGTH, 0.1, "train");
+	see(LENGTH, true, "train");
+	emit();
+	size_t batches = set_count(&set, RECORD_BATCH_END), begun = set_count(&set, RECORD_EPOCH_BEGIN);
+	serial++;
+	is_undecided = true;
+	trains = false;
+	struct py_counted counted = { .serial = serial,
+		.sampler = 0x3000,
+		.yielded = 8,
+		.length = 8,
+		.is_undecided = true,
+		.function = "train",
+		.file = "" };
+	const char *text = NULL;
+	stacks_steps_take(steps, &counted, 1, &text, now_ns);
+	counted.is_undecided = false;
+	counted.is_over = counted.is_unknown = true;
+	stacks_steps_take(steps, &counted, 1, &text, now_ns);
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), batches);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), begun);
+}
+END_TEST
+
 START_TEST(no_epoch_is_numbered_beyond_the_last_one)
 {
 	number = planned = 3;
@@ -706,6 +750,8 @@ int main(void)
 	tcase_add_test(tests, micro_batches_are_named_as_an_instrumented_run_does);
 	tcase_add_test(tests, another_loop_that_never_ran_ends_with_its_process);
 	tcase_add_test(tests, a_pass_in_another_loop_of_epochs_waits_for_its_number);
+	tcase_add_test(tests, an_epoch_whose_loop_was_not_read_yet_is_of_as_many_as_the_one_before);
+	tcase_add_test(tests, a_pass_that_may_have_validated_counts_nowhere);
 	tcase_add_test(tests, no_epoch_is_numbered_beyond_the_last_one);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -285,6 +285,16 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	out->what.micro_batches = loop.micro_batches;
 }
 
+/* Where the batches are fetched that are steps; until that is known, where others are. */
+static void note_place(struct stacks_loaders *loaders, const struct py_counted *counted)
+{
+	if (!*counted->file || (loaders->place.is_of_steps && !counted->trains))
+		return;
+	loaders->place.is_of_steps = counted->trains;
+	snprintf(loaders->place.file, sizeof loaders->place.file, "%s", counted->file);
+	loaders->place.line = counted->line;
+}
+
 void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner,
 	int64_t now_ns, struct stacks_polled *out)
 {
@@ -295,11 +305,10 @@ void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *li
 	for (size_t i = 0; i < out->count; i++) {
 		const struct py_counted *counted = &out->counted[i];
 		out->texts[i] = counted->line > 0 ? stacks_lines_text(lines, owner, counted->file, counted->line) : NULL;
-		if (!*out->what.file) {
-			snprintf(out->what.file, sizeof out->what.file, "%s", counted->file);
-			out->what.line = counted->line;
-		}
+		note_place(loaders, counted);
 	}
+	snprintf(out->what.file, sizeof out->what.file, "%s", loaders->place.file);
+	out->what.line = loaders->place.line;
 	if (loaders->loops)
 		poll_loops(loaders, now_ns, out);
 	bool is_any_left = loaders->has_loader || loaders->has_validation || stacks_loops_is_running(loaders->loops);

@@ -45,8 +45,13 @@ struct stacks_loaders {
 	bool is_from_start; /* as in stacks_loops_new */
 	/* A DataLoader was polled last, and goes on: it is, or may be, the one of training; or one of validation */
 	bool is_tried, has_loader, has_validation;
-	bool is_other;            /* a person chose another loop: what was emitted so far is of the one before */
-	bool is_begun;            /* something was counted since */
+	bool is_other; /* a person chose another loop: what was emitted so far is of the one before */
+	bool is_begun; /* something was counted since */
+	struct {
+		char file[PY_FILE_SIZE];
+		int line;
+		bool is_of_steps;
+	} place;                  /* where batches are fetched */
 	uint64_t training_serial; /* of the pass that was last seen to train */
 	int64_t found_ns;         /* when the first DataLoader was found; 0 = none yet */
 	struct stacks_evidence evidence;

@@ -105,8 +105,10 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 	if (!loop->has_position || !before->has_position)
 		return false;
 	if (stacks_loop_is_variable(loop)) {
-		seen->goes_back |= loop->position < before->position;
-		uint64_t by = loop->position > before->position ? loop->position - before->position : 0;
+		bool is_back = loop->position < before->position;
+		seen->goes_back |= is_back && !is_anew;
+		seen->restarts += is_back && is_anew;
+		uint64_t by = is_back ? 0 : loop->position - before->position;
 		seen->advanced += by;
 		seen->stride = common_divisor(seen->stride, by);
 		return false;
@@ -149,7 +151,7 @@ static struct py_counted counted_of(const struct stacks_loops *loops, bool is_ov
 static void take_position(struct stacks_loops *loops, int64_t now_ns)
 {
 	const struct py_loop *loop = &loops->steps->loop;
-	uint64_t length = stacks_loop_is_variable(loop) ? loops->end : loop->length;
+	uint64_t length = stacks_loop_is_variable(loop) || !loop->length ? loops->end : loop->length;
 	loops->yielded = loops->base + stacks_loop_position(loops->steps);
 	loops->yielded_ns = now_ns;
 	loops->length = loops->base == 0 && length >= loops->yielded ? length : 0;
@@ -248,30 +250,44 @@ static void note_turns(const struct stacks_loops *loops, struct seen *epochs)
 	epochs->turns_max = turns > epochs->turns_max ? turns : epochs->turns_max;
 }
 
+static bool is_at(const struct seen *seen, uint64_t code, const int *lines, size_t depth)
+{
+	const struct py_loop *loop = &seen->loop;
+	return loop->code == code && loop->depth == depth && (stacks_loop_is_variable(loop) || loop->line == lines[depth]);
+}
+
+/* The loops around one instruction of a frame, the innermost first. *is_hidden: one inside was not read. */
+static void note_around(struct stacks_loops *loops, const struct py_site *site, bool is_optimizer, bool *is_hidden)
+{
+	int lines[STACKS_DEPTH_MAX];
+	for (size_t depth = py_loops_around(loops->reader, site, lines, STACKS_DEPTH_MAX); depth-- > 0;) {
+		bool is_read = false;
+		for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+			if (!is_at(seen, site->code, lines, depth))
+				continue;
+			is_read = true;
+			stacks_loop_note_work(seen, site->ip, true);
+			seen->trained++;
+			seen->optimized += is_optimizer;
+			seen->hidden += *is_hidden;
+			if (seen->is_epoch)
+				note_turns(loops, seen);
+		}
+		*is_hidden |= !is_read;
+	}
+}
+
 /* Counts the sample for the loops around backward or the optimizer. */
 static void note_training(struct stacks_loops *loops, const struct py_sample *sample, int64_t now_ns)
 {
-	int lines[STACKS_DEPTH_MAX];
-	bool is_optimizer = false;
+	bool is_optimizer = false, is_hidden = false;
 	int trained = stacks_training_frame(sample, &is_optimizer);
 	bool is_update = trained >= 0 && !stacks_training_is_derivative(sample, trained);
 	loops->turns += is_update && !loops->was_training;
 	loops->was_training = is_update;
 	loops->has_torch = loops->has_torch || stacks_training_has_torch(sample);
-	for (size_t i = trained < 0 ? sample->count : (size_t)trained + 1; i < sample->count; i++) {
-		size_t count = py_loops_around(loops->reader, &sample->sites[i], lines, STACKS_DEPTH_MAX);
-		for (struct seen *seen = loops->seen; count > 0 && seen < loops->seen + loops->seen_count; seen++) {
-			const struct py_loop *loop = &seen->loop;
-			bool is_around = loop->code == sample->sites[i].code && loop->depth < count &&
-				(stacks_loop_is_variable(loop) || loop->line == lines[loop->depth]);
-			if (is_around)
-				stacks_loop_note_work(seen, sample->sites[i].ip, true);
-			seen->trained += is_around;
-			seen->optimized += is_around && is_optimizer;
-			if (is_around && seen->is_epoch)
-				note_turns(loops, seen);
-		}
-	}
+	for (size_t i = trained < 0 ? sample->count : (size_t)trained + 1; i < sample->count; i++)
+		note_around(loops, &sample->sites[i], is_optimizer, &is_hidden);
 	if (trained >= 0 && loops->trained++ == 0)
 		loops->trained_ns = now_ns;
 	loops->optimized += trained >= 0 && is_optimizer;
@@ -287,6 +303,16 @@ static void take_reading(struct seen *seen, const struct py_loop *loop, bool is_
 		seen->loop.length = length;
 }
 
+/* Whether a loop around that of the int has gone on since the int was last read: it may begin anew. */
+static bool has_moved_around(const struct stacks_loops *loops, const struct seen *variable)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (seen->loop.code == variable->loop.code && seen->loop.depth < variable->loop.depth &&
+			seen->moved_ns > variable->read_ns)
+			return true;
+	return false;
+}
+
 static void note_all(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
 	struct stacks_owner *owner, int64_t now_ns)
 {
@@ -296,10 +322,13 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 	for (size_t i = 0; i < count; i++) {
 		const struct py_loop *loop = &loops->found[i];
 		struct seen *seen = seen_of(loops, loop, lines, owner, now_ns);
-		bool is_within = moved && moved->code == loop->code && moved->depth < loop->depth;
+		bool is_within = stacks_loop_is_variable(loop)
+			? has_moved_around(loops, seen)
+			: moved && moved->code == loop->code && moved->depth < loop->depth;
 		bool is_anew = is_within || loop->position < seen->loop.position;
-		if (note_position(seen, loop, is_within, now_ns) && !is_within)
-			moved = loop;
+		bool has_moved = note_position(seen, loop, is_within, now_ns);
+		seen->moved_ns = has_moved ? now_ns : seen->moved_ns;
+		moved = has_moved && !is_within ? loop : moved;
 		take_reading(seen, loop, is_anew);
 		seen->level = sample->count - loop->frame_index;
 		seen->around = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
@@ -315,6 +344,7 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 static void take_steps(struct stacks_loops *loops, struct seen *steps)
 {
 	const struct seen *before = loops->steps;
+	loops->end = 0;
 	if (before && !stacks_loop_is_of(steps, before)) {
 		loops->is_other |= stacks_loop_is_inside(before, steps) || stacks_loop_is_inside(steps, before);
 		loops->yielded = 0;

@@ -67,6 +67,13 @@ static bool is_part_of_step(const struct stacks_loops *loops, const struct seen 
 	return false;
 }
 
+/* asyncio's loop over what is ready, around all that a coroutine does. */
+static bool is_of_standard_library(const struct seen *seen)
+{
+	return strstr(seen->file, "/lib/python3") && !strstr(seen->file, "/site-packages/") &&
+		!strstr(seen->file, "/dist-packages/");
+}
+
 /* A library's list of a few items: the parts of a pipeline or of a model, in each step or while it is built. */
 static bool is_list_of_parts(const struct seen *seen)
 {
@@ -119,8 +126,9 @@ static int name_rank(const char *name)
 int stacks_loop_quality(const struct seen *seen)
 {
 	const struct py_loop *loop = &seen->loop;
-	/* What a loop only compares may count other things than its iterations: the steps of environments. */
-	if (!loop->has_position || seen->goes_back || (loop->is_compared && seen->stride != 1))
+	bool is_other = (loop->is_compared || (loop->is_sum && !loop->is_by_one)) && seen->stride != 1;
+	/* Other things than iterations: tokens, the steps of environments. */
+	if (!loop->has_position || seen->goes_back || is_other)
 		return -1;
 	if (loop->kind == PY_LOOP_PROGRESS)
 		return 1 + loop->is_relative;
@@ -240,8 +248,8 @@ static struct seen *choose(struct stacks_loops *loops)
 		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
 	}
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		bool is_candidate = stacks_loop_is_one(loops, seen) && has_training(loops, seen, &most) &&
-			!stacks_loop_has_loader_within(loops, seen);
+		bool is_candidate = stacks_loop_is_one(loops, seen) && !is_of_standard_library(seen) &&
+			has_training(loops, seen, &most) && !stacks_loop_has_loader_within(loops, seen);
 		bool is_short = is_candidate && !is_followed(loops, seen) &&
 			(stacks_loop_is_too_short(seen) || is_minibatches(loops, seen) || is_update(loops, seen));
 		has_short |= is_short;
@@ -258,9 +266,10 @@ static struct seen *choose(struct stacks_loops *loops)
 	}
 	if (!most.trained && inner->is_epoch && may_have_steps_within(loops, inner))
 		return NULL;
-	/* The loop of the steps may not be seen: C code runs it (functools.reduce). */
+	/* The loop of the steps may not be seen: C code runs it (functools.reduce), or it cannot be read. */
 	if (inner->is_epoch && !loops->wanted && most.trained &&
-		(inner->turns_max >= TURNS_MIN || loops->read_ns - loops->trained_ns < TURNS_WATCH_NS))
+		(inner->turns_max >= TURNS_MIN || 10 * inner->hidden >= 8 * inner->trained ||
+			loops->read_ns - loops->trained_ns < TURNS_WATCH_NS))
 		return NULL;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&

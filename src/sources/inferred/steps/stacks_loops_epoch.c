@@ -267,13 +267,14 @@ static const struct seen *find_around(
 	return found;
 }
 
-/* A variable goes on counting when an epoch ends, so its steps are of no single epoch. */
+/* A variable that goes on counting when an epoch ends has steps of no single epoch. */
 struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops)
 {
 	struct stacks_epoch epoch = { .key = 2 };
 	struct place place = { loops->steps->function, loops->steps->loop.line, loops->steps };
-	const struct seen *found =
-		stacks_loop_is_variable(&loops->steps->loop) ? NULL : find_around(loops, loops->steps, "", 0, 0);
+	const struct seen *found = stacks_loop_is_variable(&loops->steps->loop) && loops->steps->restarts == 0
+		? NULL
+		: find_around(loops, loops->steps, "", 0, 0);
 	if (found)
 		read_epoch(loops, found, &place, &epoch);
 	return epoch;

@@ -33,9 +33,13 @@ struct seen {
 	/* Of a loop of epochs: how often training began in one iteration, at most; the iteration turn_at, and
 	 * stacks_loops.turns when it was first seen. */
 	unsigned turns_max, turns_before;
+	/* Of which, samples of training within another loop inside it that cannot be read: over a DataLoader, or a `while`.
+	 */
+	unsigned hidden;
 	uint64_t turn_at;
 	uint64_t advanced; /* iterations that were seen to pass */
 	int64_t since_ns, read_ns;
+	int64_t moved_ns; /* of a loop: the last reading that found it further */
 };
 
 struct stacks_loops {

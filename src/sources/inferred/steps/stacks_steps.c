@@ -406,6 +406,9 @@ static void finish_epoch(struct stacks_steps *steps, struct epoch *epoch, bool i
 	if (epoch->yielded > epoch->base && epoch->yielded < epoch->length &&
 		could_be_missed(steps, epoch, epoch->length - epoch->yielded, is_exhausted, now_ns))
 		epoch->yielded = epoch->length;
+	/* `break` may have ended it after batches that no poll saw. */
+	if (!steps->is_at_least && epoch->yielded > epoch->base && epoch->yielded < epoch->length)
+		steps->is_at_least = steps->has_new_what = true;
 	int64_t end_ns = estimate_end_ns(steps, epoch, now_ns);
 	if (epoch->yielded > epoch->emitted)
 		emit_batches(steps, epoch, true, end_ns);

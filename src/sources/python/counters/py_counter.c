@@ -371,13 +371,24 @@ static bool note_found(struct py_counter *counter, const struct py_found *found,
 	return true;
 }
 
+/* Comprehensions are functions of their own until 3.11, generator expressions always. */
+static enum py_frame_kind frame_kind_of(const char *function)
+{
+	static const char *const comprehensions[] = { "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>" };
+	const char *dot = strrchr(function, '.'), *name = dot ? dot + 1 : function;
+	for (size_t i = 0; i < sizeof comprehensions / sizeof *comprehensions; i++)
+		if (strcmp(name, comprehensions[i]) == 0)
+			return PY_FRAME_OF_COMPREHENSION;
+	return strcmp(function, "<module>") == 0 ? PY_FRAME_OF_MODULE : PY_FRAME_OF_FUNCTION;
+}
+
 static void search_site(struct py_counter *counter, const struct py_site *site, unsigned *budget)
 {
 	struct py_found found[PY_ITERATORS_MAX];
 	size_t room = FOUND_MAX - counter->found_count;
 	size_t count = py_search_frame(counter->process, &counter->search,
-		&(struct py_activation){ site->frame, site->code }, strcmp(site->known->code.function, "<module>") == 0, budget,
-		found, room < PY_ITERATORS_MAX ? room : PY_ITERATORS_MAX);
+		&(struct py_activation){ site->frame, site->code }, frame_kind_of(site->known->code.function), budget, found,
+		room < PY_ITERATORS_MAX ? room : PY_ITERATORS_MAX);
 	for (size_t i = 0; i < count; i++)
 		counter->found[counter->found_count++] = (struct found){ found[i], site };
 }

@@ -161,16 +161,18 @@ static void search_globals(
 }
 
 size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
-	bool is_module, unsigned *budget, struct py_found *out, size_t max)
+	enum py_frame_kind kind, unsigned *budget, struct py_found *out, size_t max)
 {
 	struct found found = { .out = out, .max = max, .budget = budget };
 	uint64_t words[PY_LOCALS_MAX];
 	size_t count = py_locals_read(process, at, words), variables = py_locals_count(process, at);
 	variables = variables < count ? variables : count;
+	size_t iterated = kind == PY_FRAME_OF_COMPREHENSION && variables > 0 ? 1 : 0;
+	search_objects(process, search, words, iterated, 0, &found);
 	search_objects(process, search, words + variables, count - variables, 0, &found);
 	size_t looped = found.count;
-	search_objects(process, search, words, variables, 0, &found);
-	if (is_module)
+	search_objects(process, search, words + iterated, variables - iterated, 0, &found);
+	if (kind == PY_FRAME_OF_MODULE)
 		search_globals(process, search, at, &found);
 	for (size_t i = looped; i < found.count; i++)
 		out[i].is_of_variable = true;

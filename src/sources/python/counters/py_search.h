@@ -21,12 +21,15 @@ struct py_found {
 	bool is_of_loader;   /* a DataLoader keeps it (persistent workers); no loop need use it now */
 };
 
+enum py_frame_kind { PY_FRAME_OF_FUNCTION, PY_FRAME_OF_MODULE, PY_FRAME_OF_COMPREHENSION };
+
 bool py_is_loader_iterator(const struct py_process *process, uint64_t object);
 /* Finds iterators that its variables and loops hold, directly or through enumerate(), zip(), generators (tqdm is one),
  * an attribute of a variable, Lightning's CombinedLoader, or their DataLoader; each as often as it is held.
- * `is_module`: its globals are variables too. *budget: how many objects may still be read. Returns how many were found.
+ * PY_FRAME_OF_MODULE: its globals are variables too. PY_FRAME_OF_COMPREHENSION: its first local is what it iterates
+ * over, and no variable. *budget: how many objects may still be read. Returns how many were found.
  */
 size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
-	bool is_module, unsigned *budget, struct py_found *out, size_t max);
+	enum py_frame_kind kind, unsigned *budget, struct py_found *out, size_t max);
 
 #endif

@@ -217,6 +217,7 @@ static void add_store(struct py_bytecode *code, const struct py_store *store)
 		if (!is_same_variable(other, store) || other->loop != store->loop)
 			continue;
 		other->is_sum |= store->is_sum;
+		other->by = other->by == store->by ? store->by : PY_NO_INDEX;
 		return;
 	}
 	if (code->store_count < PY_STORES_MAX)
@@ -259,9 +260,12 @@ static void find_stores(const struct py_graph *graph, struct py_bytecode *code)
 			.index = instruction->argument,
 			.offset = 2 * instruction->begin,
 			.loop = loop,
-			.is_sum = i > 0 && py_graph_adds_in_place(graph, (int)i - 1) };
+			.is_sum = i > 0 && py_graph_adds_in_place(graph, (int)i - 1),
+			.by = PY_NO_INDEX };
 		if (loop == PY_NO_LOOP || code->loops[loop].is_delegation)
 			continue;
+		if (store.is_sum && i > 1)
+			store.by = constant_at(graph, (int)i - 2, (int)i - 1);
 		switch (instruction->role) {
 		case PY_ROLE_STORE_FAST:
 		case PY_ROLE_STORE_NAME:
@@ -300,7 +304,9 @@ static bool is_assigned(const struct py_bytecode *code, const struct py_operand 
 /* "while self.step < self.steps: self.train_step()" */
 static void add_compared(struct py_bytecode *code, const struct py_exit *exit, const struct py_operand *operand)
 {
-	struct py_store store = { .offset = exit->offset, .loop = exit->loop, .is_compared = true, .holder = *operand };
+	struct py_store store = {
+		.offset = exit->offset, .loop = exit->loop, .is_compared = true, .by = PY_NO_INDEX, .holder = *operand
+	};
 	if (operand->role == PY_ROLE_CONSTANT || operand->shift_sign || is_assigned(code, operand))
 		return;
 	if (operand->name_count > 0) {

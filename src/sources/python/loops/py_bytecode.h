@@ -74,6 +74,7 @@ struct py_store {
 	struct py_operand holder; /* of an attribute or an item: the object that has it */
 	int loop;
 	bool is_sum;      /* += */
+	uint32_t by;      /* of a sum: the constant that is added; PY_NO_INDEX: it is none, or differs */
 	bool is_compared; /* nothing in the loop assigns it, so something that it calls may */
 };
 

@@ -202,6 +202,17 @@ static bool read_path(const struct py_process *process, const struct py_loop_cod
 	return *variable->name && py_path_write(&variable->path, variable->name);
 }
 
+bool py_loop_constant(const struct py_process *process, const struct py_loop_code *code, uint32_t index, uint64_t *out)
+{
+	uint64_t found;
+	if (index != PY_NO_INDEX && (index & PY_SMALL_INT)) {
+		*out = index & ~PY_SMALL_INT;
+		return true;
+	}
+	return index != PY_NO_INDEX && py_loop_item(process, code->constants, index, &found) &&
+		py_int_read(process, found, out);
+}
+
 /* A store whose variable has no name that can be read is left out. */
 static void find_variables(const struct py_process *process, const unsigned char *head, struct py_loop_code *code)
 {
@@ -233,6 +244,8 @@ static void find_variables(const struct py_process *process, const unsigned char
 				py_text_read(process, variable.key, variable.name, sizeof variable.name);
 		if (!is_read)
 			continue;
+		uint64_t by;
+		variable.is_by_one = py_loop_constant(process, code, store->by, &by) && by == 1;
 		code->bytecode->stores[kept] = *store;
 		code->variables[kept++] = variable;
 	}
@@ -247,17 +260,6 @@ static void find_names(const struct py_process *process, struct py_loop_code *co
 	for (size_t i = 0; i < count; i++)
 		if (!py_text_read(process, names[i], code->local_names[i], sizeof *code->local_names))
 			code->local_names[i][0] = '\0';
-}
-
-bool py_loop_constant(const struct py_process *process, const struct py_loop_code *code, uint32_t index, uint64_t *out)
-{
-	uint64_t found;
-	if (index != PY_NO_INDEX && (index & PY_SMALL_INT)) {
-		*out = index & ~PY_SMALL_INT;
-		return true;
-	}
-	return index != PY_NO_INDEX && py_loop_item(process, code->constants, index, &found) &&
-		py_int_read(process, found, out);
 }
 
 static void find_call(const struct py_process *process, const struct py_loop_code *code,

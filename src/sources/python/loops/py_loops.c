@@ -199,6 +199,7 @@ static void read_int(struct reading *reading, size_t store, struct py_loop *loop
 	loop->line = code->variables[store].line;
 	loop->is_sum = assigned->is_sum || assigned->is_compared;
 	loop->is_compared = assigned->is_compared;
+	loop->is_by_one = code->variables[store].is_by_one;
 	snprintf(loop->name, sizeof loop->name, "%s", code->variables[store].name);
 	if (py_loop_guard_place(&loop->guards, reading->frame, assigned->loop, false))
 		emit(reading, loop);

@@ -135,6 +135,10 @@ bool py_operand_of_sum(const struct py_graph *graph, int store, struct py_store 
 	if (!py_operand_read(graph, &cursor, &out->holder) || out->holder.role == PY_ROLE_CONSTANT ||
 		out->holder.shift_sign || out->holder.name_count == PY_OPERAND_NAMES)
 		return false;
+	const struct py_instruction *by = &graph->all[sum - 1];
+	out->by = by->role == PY_ROLE_CONSTANT ? by->argument
+		: by->argument < 256               ? PY_SMALL_INT | by->argument
+										   : PY_NO_INDEX;
 	for (int at = cursor.at + 2; at <= store; at++)
 		if (py_graph_count_before(graph, at) != 1)
 			return false;
