@@ -525,6 +525,24 @@ START_TEST(list_scrolls_to_the_last_rank_and_selection_opens_it)
 }
 END_TEST
 
+START_TEST(reason_of_the_selected_host_is_shown_whole_on_80_columns)
+{
+	open_fleet(3);
+	hosts[1]->state = FLEET_HOST_ENDED;
+	snprintf(hosts[1]->reason, sizeof hosts[1]->reason,
+		"me@node1: Permission denied (publickey,password). \342\206\222 pmtop cannot ask for a password: use a key, or "
+		"ssh-agent");
+	ck_assert(fleet_view_fill(&view, fleet, FLEET_SORT_SLOWEST, NOW_NS));
+	screen = (struct fleet_screen){ .shows_hosts = true };
+	canvas = picture_canvas(80, 24, CHARSET_ASCII);
+	ck_assert_ptr_null(strstr(drawn(), "ssh-agent"));
+	press(KEY_ARROW_DOWN);
+	ck_assert_ptr_nonnull(strstr(drawn(), "ssh-agent"));
+	canvas_release(&canvas);
+	close_fleet();
+}
+END_TEST
+
 START_TEST(any_size_is_drawn)
 {
 	open_thousand(200, 60, CHARSET_BRAILLE);
@@ -563,6 +581,7 @@ int main(void)
 	tcase_add_test(all, copy_of_a_stream_begins_with_a_header_and_a_dictionary_and_loses_nothing);
 	tcase_add_test(all, thousand_ranks_on_80x24_begin_with_the_slowest);
 	tcase_add_test(all, list_scrolls_to_the_last_rank_and_selection_opens_it);
+	tcase_add_test(all, reason_of_the_selected_host_is_shown_whole_on_80_columns);
 	tcase_add_test(all, any_size_is_drawn);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);

@@ -29,6 +29,8 @@ static void settle(int *row, int *scroll, int count, int height)
 
 /* -- hosts -- */
 
+enum { REASON_ROWS = 3, REASON_HEIGHT_MIN = 8 };
+
 enum { HOST_NAME, HOST_STATE, HOST_RANKS, HOST_CLOCK, HOST_RATE, HOST_VERSION, HOST_REASON, HOST_COLUMNS };
 
 static const struct table_column host_columns[HOST_COLUMNS] = {
@@ -64,6 +66,15 @@ static void draw_host(const struct table *table, struct canvas *canvas, int y, c
 	table_cell(table, canvas, y, HOST_REASON, ROLE_NORMAL, host->reason);
 }
 
+/* The reason of the selected host, which its column may cut. */
+static void draw_reason(struct canvas *canvas, struct rect rect, const struct fleet_host *host)
+{
+	char text[FLEET_NAME_SIZE + FLEET_REASON_SIZE + 4];
+	snprintf(text, sizeof text, "%s: %s", host->name, host->reason);
+	if (host->reason[0])
+		parts_wrap(canvas, rect, ROLE_WARNING, text);
+}
+
 void fleet_hosts_draw(
 	struct fleet_screen *screen, struct canvas *canvas, struct rect rect, const struct fleet *fleet, int64_t now_ns)
 {
@@ -71,6 +82,7 @@ void fleet_hosts_draw(
 	struct fleet_host *const *hosts;
 	int count = (int)fleet_hosts(fleet, &hosts);
 	struct rect inside = canvas_box(canvas, rect, "Hosts", "Tab: ranks", ROLE_TITLE);
+	struct rect reason = rect_take_bottom(&inside, inside.height >= REASON_HEIGHT_MIN ? REASON_ROWS : 0);
 	struct table table;
 	table_fit(&table, host_columns, HOST_COLUMNS, inside);
 	table_header(&table, canvas, inside.y, -1, false);
@@ -82,6 +94,8 @@ void fleet_hosts_draw(
 		if (screen->host_scroll + i == screen->host_row)
 			parts_select(canvas, (struct rect){ inside.x, screen->list_top + i, inside.width, 1 });
 	}
+	if (screen->host_row < count)
+		draw_reason(canvas, reason, hosts[screen->host_row]);
 }
 
 /* -- ranks -- */
