@@ -1,5 +1,6 @@
 #include "src/base/files/start.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <features.h>
 #include <signal.h>
@@ -21,6 +22,8 @@ static int set_actions(posix_spawn_file_actions_t *actions, const int descriptor
 	return error;
 }
 
+enum { CLEAN = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF };
+
 static int set_attributes(posix_spawnattr_t *attributes)
 {
 	sigset_t none, all;
@@ -30,8 +33,10 @@ static int set_attributes(posix_spawnattr_t *attributes)
 	if (!error)
 		error = posix_spawnattr_setsigdefault(attributes, &all);
 	if (!error)
-		error =
-			posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+		error = posix_spawnattr_setflags(attributes, CLEAN | POSIX_SPAWN_SETSID);
+	/* glibc older than 2.26 starts no session here, and such a program may ask on the terminal. */
+	if (error == EINVAL)
+		error = posix_spawnattr_setflags(attributes, CLEAN | POSIX_SPAWN_SETPGROUP);
 	return error;
 }
 
