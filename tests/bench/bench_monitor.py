@@ -70,7 +70,7 @@ def measure_cpu(pid):
         absent(claim, "htop is not here: 'make deps' installs it")
     else:
         limit = 1.0 if count < 100 else None
-        note = '' if limit else '; the limit is for under 100'
+        note = '' if limit else '; the goal is for under 100'
         row(claim, each(pmtop, htop), limit, '×', f'pmtop {ms(pmtop)}, htop {ms(htop)}, {count} processes{note}')
     row('CPU of pmtop with 500 more processes ÷ without', each(crowded, pmtop), 1.05, '×', f'with {ms(crowded)}, without {ms(pmtop)}')
 

@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 from monitors import BUILD, PMTOP, SMOKE, TRAINER, Screen, cell, row, tree_pss_bytes  # noqa: E402
 
 CROWD, SCALE = (os.path.join(BUILD, 'tests/bench', name) for name in ('crowd', 'scale'))
-ROUNDS, SETTLE_S, WINDOW_S, HZ = (1, 0.1, 0.3, 2) if SMOKE else (3, 3.0, 4.0, 2)
+ROUNDS, SETTLE_S, WINDOW_S, HZ = (1, 0.1, 0.3, 2) if SMOKE else (3, 8.0, 4.0, 2)
 # Beyond 1 as far as the curves of a busy machine scatter; what grows with the square has 2.
 EXPONENT_MAX, MEMORY_MAX = 1.25, 64
 # Beyond what the smallest size takes: less than this is no growth.
