@@ -73,7 +73,7 @@ BENCH = {
     'index_epochs': Script('tutorials: minibatches by index', 100, 400),
     'generator': Script('tutorials: a generator of batches, in a thread', 150, 299),
     'rollouts': Script('stable-baselines3 PPO', 200, 300),
-    'cycled': Script("lucidrains' trainers", pass_length=188, micro_batches=2),
+    'cycled': Script("lucidrains' trainers", length=100000, pass_length=188, micro_batches=2),
     'boosting': Script('boosting by hand', length=5000, line=None),
     'plain': Script('no framework', length=1000000, line=None),
     'progress': Script('a progress bar around the steps', length=50000),

@@ -113,6 +113,7 @@ def an_epoch_is_right_or_unknown(python, kind):
         assert ('index' in epoch) == ('ordinal' in epoch) and ('passes_seen' in epoch) != ('index' in epoch), epoch
         assert 'ordinal' not in epoch or low[2] <= epoch['ordinal'] <= high[2], (low, high, epoch)
         assert 'ordinal' not in epoch or epoch['index'] == epoch['ordinal'] - 1, epoch
+        assert epoch.get('total', 500) == 500, epoch
     expected = PASSES[kind]
     assert known == (len(found) if expected == 'at once' else 0) or (expected == 'later' and known), (expected, known, found[-1][1]['epoch'])
 

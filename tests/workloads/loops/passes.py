@@ -1,4 +1,4 @@
-"""Epochs that no "for epoch in range(N)" counts: another variable, a resumed range, a while loop with and without a number, a call in between."""
+"""Epochs that no "for epoch in range(N)" counts: another variable, a resumed range, a while loop with and without a number, an item of a dict, a call in between."""
 import sys
 import time
 
@@ -49,11 +49,10 @@ def counted():
 
 
 def counted_after():
-    epoch = 1
-    while epoch <= 500:
-        for i in range(STEPS):
-            work(epoch)
-        epoch += 1
+    state = {'seed': 7, 'epoch': 1}
+    while state['epoch'] <= 500:
+        one_pass(state['epoch'])
+        state['epoch'] += 1
 
 
 def uncounted():

@@ -44,14 +44,15 @@ static bool has_moved(struct reading *reading, struct py_loop *loop)
 /* Only what can be read again is a loop. */
 static void emit(struct reading *reading, struct py_loop *loop)
 {
-	if (reading->count == reading->max)
-		return;
 	if (loop->guards.has_inner_length && loop->length && has_moved(reading, loop))
 		loop->length = 0;
 	loop->has_position = loop->has_remaining = false;
 	loop->position = 0;
-	if (py_loop_view(&reading->loops->iterators, loop) != PY_LOOP_ENDED)
-		reading->out[reading->count++] = *loop;
+	if (py_loop_view(&reading->loops->iterators, loop) == PY_LOOP_ENDED)
+		return;
+	struct py_loop *same = py_state_same_int(reading->out, reading->count, loop);
+	if (same || reading->count < reading->max)
+		*(same ? same : &reading->out[reading->count++]) = *loop;
 }
 
 /* -- iterators -- */

@@ -148,6 +148,14 @@ bool py_state_find(
 	return false;
 }
 
+struct py_loop *py_state_same_int(struct py_loop *loops, size_t count, const struct py_loop *state)
+{
+	for (size_t i = 0; state->kind == PY_LOOP_STATE && i < count; i++)
+		if (loops[i].kind == PY_LOOP_INT && loops[i].slot == state->slot)
+			return &loops[i];
+	return NULL;
+}
+
 /* -- losses -- */
 
 enum { LIST_ITEMS = 24, LOGS_BACK = 4 };
