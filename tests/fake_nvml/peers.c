@@ -68,13 +68,12 @@ EXPORT int nvmlDeviceGetPcieThroughput(struct nvml_device *device, unsigned coun
 	return NVML_OK;
 }
 
+/* As where the driver does not say it: pmtop falls back to this call, and must not take these processes for idle. */
 EXPORT int nvmlDeviceGetProcessUtilization(
 	struct nvml_device *device, void *samples, unsigned *count, unsigned long long since)
 {
-	(void)samples, (void)since;
-	BEGIN(device);
-	*count = 0;
-	return NVML_NOT_FOUND;
+	(void)samples, (void)count, (void)since;
+	return not_supported(__func__, device);
 }
 
 #endif
