@@ -209,19 +209,15 @@ static bool is_fast(
 	return batch_s > 0 && evidence->training >= LEARNT && batch_s < FAST_RATIO * evidence->batch_s;
 }
 
-/* A pass that was too short to be sampled, of a loader that is new, in the loop that trains: if it has far fewer
- * batches than those that train there, it may validate as well: `run_epoch(loader, is_training)`. */
+/* A pass that was too short to be sampled, of a loader that is new: if it has far fewer batches than those that train,
+ * it may validate as well: `run_epoch(loader, is_training)`. */
 static bool is_doubtful(const struct stacks_evidence *evidence, const struct py_counted *counted)
 {
 	uint64_t longest = 0;
-	for (size_t i = 0; i < evidence->known_count; i++) {
-		const struct stacks_known *known = &evidence->known[i];
-		if (known->verdict == STACKS_TRAINS && strcmp(known->function, counted->function) == 0 &&
-			known->length > longest)
-			longest = known->length;
-	}
-	return evidence->training >= LEARNT && training_ratio(evidence) >= TRAINING_RATIO_MIN && counted->length > 0 &&
-		2 * counted->length <= longest;
+	for (size_t i = 0; i < evidence->known_count; i++)
+		if (evidence->known[i].verdict == STACKS_TRAINS && evidence->known[i].length > longest)
+			longest = evidence->known[i].length;
+	return counted->length > 0 && 2 * counted->length <= longest;
 }
 
 /* A pass that was too short to be sampled, in a loop of its own: where another loop is known to train, this one does

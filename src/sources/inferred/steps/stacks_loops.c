@@ -178,8 +178,10 @@ static bool follow(struct stacks_loops *loops, int64_t now_ns)
 	enum py_loop_reading reading = py_loop_poll(loops->reader, &steps->loop);
 	if (reading != PY_LOOP_GOOD)
 		return reading == PY_LOOP_UNSURE;
-	if (loops->base + stacks_loop_position(steps) < loops->yielded)
+	if (loops->base + stacks_loop_position(steps) < loops->yielded) {
+		steps->restarts += stacks_loop_is_variable(&steps->loop);
 		return false;
+	}
 	steps->advanced += steps->loop.position > before ? steps->loop.position - before : 0;
 	take_position(loops, now_ns);
 	return true;
