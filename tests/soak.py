@@ -123,6 +123,7 @@ def soak_synthetic():
         return
     print(f"{HOURS:g} h of a synthetic run by its own clock\n   time h        MB  CPU s   fds   object B", flush=True)
     samples, spent_before = [], 0.0
+    number = 0
     with tempfile.NamedTemporaryFile() as truth:
         run = subprocess.Popen([f"{BUILD}/tests/bench/why/synthetic", "leak:1", str(lines), truth.name, "newest"], stdout=subprocess.PIPE)
         for number, line in enumerate(run.stdout, 1):

@@ -86,6 +86,16 @@ static bool has_break(const struct py_graph *graph, int header)
 	return false;
 }
 
+/* The loop is marked. */
+static uint32_t last_back(const struct py_graph *graph, int header)
+{
+	for (size_t i = graph->count; i-- > 0;)
+		for (unsigned edge = 0; graph->marks[i] && edge < PY_GRAPH_EDGES; edge++)
+			if (graph->all[i].next[edge] == header)
+				return 2 * graph->all[i].begin;
+	return 2 * graph->all[header].begin;
+}
+
 static void add_loop(struct py_graph *graph, int header, struct py_bytecode *out)
 {
 	const struct py_instruction *first = &graph->all[header];
@@ -98,6 +108,7 @@ static void add_loop(struct py_graph *graph, int header, struct py_bytecode *out
 	out->loops[number] = (struct py_code_loop){
 		.offset = 2 * first->begin,
 		.offset_end = 2 * first->end,
+		.offset_back = last_back(graph, header),
 		.is_for = first->role == PY_ROLE_FOR,
 		.has_break = has_break(graph, header),
 		.is_inlined = is_inlined(graph, header, out, parent),

@@ -40,6 +40,7 @@ struct py_advance {
 struct py_code_loop {
 	/* Its first instruction, in bytes: FOR_ITER of a for. */
 	uint32_t offset, offset_end;
+	uint32_t offset_back; /* the last one that leads back to it */
 	bool is_for;
 	bool has_break; /* something other than its first instruction leaves it: `break`, `return`, `raise` */
 	/* Since 3.12: of a comprehension in the code around it. Where its iterator lies is not certain. */

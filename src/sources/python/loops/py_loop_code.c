@@ -167,6 +167,15 @@ static unsigned char *read_bytes(
 	return NULL;
 }
 
+/* Since 3.10 the condition of a `while` is compiled twice, before the loop and at its end: the loop begins with its
+ * first statement. */
+static int line_of_loop(const struct py_layout *layout, const struct py_code *text, const struct py_code_loop *loop)
+{
+	int begin = py_line_at(layout->lines, text->table, text->table_size, text->first_line, loop->offset);
+	int back = py_line_at(layout->lines, text->table, text->table_size, text->first_line, loop->offset_back);
+	return !loop->is_for && back > 0 && back < begin ? back : begin;
+}
+
 static void find_lines(const struct py_process *process, uint64_t address, struct py_loop_code *code)
 {
 	const struct py_layout *layout = &process->location.layout;
@@ -175,8 +184,7 @@ static void find_lines(const struct py_process *process, uint64_t address, struc
 		return;
 	code->is_module = strcmp(text.function, "<module>") == 0;
 	for (size_t i = 0; i < code->bytecode->loop_count; i++)
-		code->loop_lines[i] =
-			py_line_at(layout->lines, text.table, text.table_size, text.first_line, code->bytecode->loops[i].offset);
+		code->loop_lines[i] = line_of_loop(layout, &text, &code->bytecode->loops[i]);
 	for (size_t i = 0; i < code->bytecode->store_count; i++)
 		code->variables[i].line =
 			py_line_at(layout->lines, text.table, text.table_size, text.first_line, code->bytecode->stores[i].offset);

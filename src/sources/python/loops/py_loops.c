@@ -44,15 +44,14 @@ static bool has_moved(struct reading *reading, struct py_loop *loop)
 /* Only what can be read again is a loop. */
 static void emit(struct reading *reading, struct py_loop *loop)
 {
+	if (reading->count == reading->max)
+		return;
 	if (loop->guards.has_inner_length && loop->length && has_moved(reading, loop))
 		loop->length = 0;
 	loop->has_position = loop->has_remaining = false;
 	loop->position = 0;
-	if (py_loop_view(&reading->loops->iterators, loop) == PY_LOOP_ENDED)
-		return;
-	struct py_loop *same = py_state_same_int(reading->out, reading->count, loop);
-	if (same || reading->count < reading->max)
-		*(same ? same : &reading->out[reading->count++]) = *loop;
+	if (py_loop_view(&reading->loops->iterators, loop) != PY_LOOP_ENDED)
+		reading->out[reading->count++] = *loop;
 }
 
 /* -- iterators -- */
@@ -241,7 +240,9 @@ static void read_ints(struct reading *reading)
 	for (size_t i = 0; i < code->bytecode->store_count; i++) {
 		struct py_loop loop = reading->base;
 		if (classes[i] == PY_CLASS_INT &&
-			find_variable(reading, &code->variables[i], &code->bytecode->stores[i], &loop))
+			find_variable(reading, &code->variables[i], &code->bytecode->stores[i], &loop) &&
+			!py_state_has(
+				&reading->loops->states, reading->loops->iterators.process, loop.object, code->variables[i].name))
 			read_int(reading, i, &loop);
 	}
 }

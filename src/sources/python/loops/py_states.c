@@ -148,12 +148,14 @@ bool py_state_find(
 	return false;
 }
 
-struct py_loop *py_state_same_int(struct py_loop *loops, size_t count, const struct py_loop *state)
+bool py_state_has(struct py_states *known, const struct py_process *process, uint64_t object, const char *name)
 {
-	for (size_t i = 0; state->kind == PY_LOOP_STATE && i < count; i++)
-		if (loops[i].kind == PY_LOOP_INT && loops[i].slot == state->slot)
-			return &loops[i];
-	return NULL;
+	const char *attribute = strrchr(name, '.');
+	unsigned of_class = attribute ? states_of(known, process, object) : 0;
+	for (size_t i = 0; i < STATES; i++)
+		if (of_class >> i & 1 && !states[i].position[1] && strcmp(states[i].position[0], attribute + 1) == 0)
+			return true;
+	return false;
 }
 
 /* -- losses -- */

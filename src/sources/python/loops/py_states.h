@@ -24,8 +24,9 @@ bool py_state_is_holder(const struct py_process *process, uint64_t type);
  * False: it counts nothing that can be read. */
 bool py_state_find(
 	struct py_states *states, struct py_attributes *attributes, uint64_t object, bool is_bar, struct py_loop *out);
-/* The variable among these loops that is the same int as a trainer's state, which has its maximum too. NULL: none. */
-struct py_loop *py_state_same_int(struct py_loop *loops, size_t count, const struct py_loop *state);
+/* Whether a variable "trainer.state.global_step" is what py_state_find finds of the object that has this attribute: its
+ * state has a maximum, too. */
+bool py_state_has(struct py_states *states, const struct py_process *process, uint64_t object, const char *name);
 /* Where the float is that a transformers.TrainerState logged as its newest "loss", as of now. False: `state` is none,
  * or has logged none. */
 bool py_state_loss(struct py_attributes *attributes, const struct py_loop *state, uint64_t *slot, uint64_t *object);
