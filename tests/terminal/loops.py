@@ -63,7 +63,7 @@ SINCE = {'wrapped.batched': 12, 'wrapped.pairwise': 10, 'wrapped.pairwise_enumer
 # The iterator was advanced before the loop began, so its position is larger than the loop's.
 SHIFTED = {'ranges.used': 2, 'islices.from_five': 5}
 ELSEWHERE = {('extended.py', 3): 'extended.outer', ('extended.py', 7): 'extended.inner', ('module.py', 6): 'module.counter', ('module.py', 9): 'module.inner'}
-CALLS_MAX = {'nested': 15, 'zips': 25, 'states': 50}    # system calls of a read
+CALLS_MAX = {'nested': 15, 'zips': 25, 'states': 60, 'attributes': 100}    # system calls of a read
 ATTRIBUTES = {'pbar.n': 'bars.pbar', 'shown._tasks[].completed': 'rich_bars.task', 'trainer.state.global_step': 'states.global_step'}
 
 
