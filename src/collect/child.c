@@ -216,8 +216,10 @@ static enum status supervise(struct child *child, int64_t now_ns, bool is_over, 
 		return status;
 	}
 	if (now_ns - child->heard_ns > (child->has_emitted ? child->silence_ns : child->start_ns))
-		return reason_set(&child->why, STATUS_IO, NULL, "%s sent nothing for %s and was killed", child->name,
-			format_seconds(silence, seconds_between(child->heard_ns, now_ns)));
+		return child->target && child->target->has_ended
+			? STATUS_END
+			: reason_set(&child->why, STATUS_IO, NULL, "%s sent nothing for %s and was killed", child->name,
+				  format_seconds(silence, seconds_between(child->heard_ns, now_ns)));
 	return status;
 }
 

@@ -344,7 +344,7 @@ END_TEST
 /* Fault 46. */
 START_TEST(full_disk_stays_visible_and_the_watch_goes_on)
 {
-	struct rlimit limit = { .rlim_cur = 30000, .rlim_max = RLIM_INFINITY };
+	struct rlimit limit = { .rlim_cur = 120000, .rlim_max = RLIM_INFINITY };
 	TRAIN("--name", "full", ENDLESS);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	struct vt *vt = watch_and_record(120, 40, NULL);
