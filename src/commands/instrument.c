@@ -65,7 +65,7 @@ static enum status find_python(struct work *work, struct reason *why_not)
 	if (status == STATUS_NOT_FOUND)
 		return reason_set(why_not, STATUS_UNSUPPORTED,
 			"name the Python process itself: pmtop -p shows the children of a launcher",
-			"process %d runs no CPython 3.%d or newer, or not yet", (int)member->pid, PY_MINOR_OLDEST);
+			"process %d runs no CPython 3.%d or newer", (int)member->pid, PY_MINOR_OLDEST);
 	if (status == STATUS_OK)
 		status = py_request_open(member->pid, &work->python, &work->request, why_not);
 	if (status == STATUS_DENIED)

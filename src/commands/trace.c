@@ -72,8 +72,7 @@ static enum exit_code run_trace(const struct options *options, const struct sett
 	enum exit_code code = status == STATUS_OK ? show(options, settings, &ranks) : command_fail(status, &reason);
 	trace_ranks_release(&ranks);
 	if (snapshots)
-		fprintf(
-			stderr, "pmtop: memory snapshots are left out beside traces (%d): name them without traces\n", snapshots);
+		fprintf(stderr, "pmtop: memory snapshots are left out (%d): give them without traces\n", snapshots);
 	return snapshots && code == EXIT_OK ? EXIT_RUNTIME : code;
 }
 

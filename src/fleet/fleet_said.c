@@ -22,7 +22,8 @@ static const struct {
 } known[] = {
 	{ "command terminated with exit code", EXIT, NULL }, /* kubectl */
 	{ "srun: error:", EXIT, NULL },
-	{ "Host key verification failed", REFUSAL, "connect once by hand, to accept the key of the host (or of its gate)" },
+	{ "Host key verification failed", REFUSAL,
+		"connect once by hand to accept its host key (or that of its ProxyJump)" },
 	{ "has changed and you have requested strict", CAUSE, "remove the old key with ssh-keygen -R" },
 	{ "Permission denied (", CAUSE, "pmtop cannot ask for a password: use a key, or ssh-agent" },
 	{ "Load key \"", CAUSE, "pmtop cannot ask for a passphrase: ssh-add the key" },

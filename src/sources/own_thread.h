@@ -1,4 +1,4 @@
-/* own_thread.h: the thread of a source that works between its reads, since its work may block. */
+/* own_thread.h: a source's thread, for work that may block. */
 #ifndef PMTOP_SOURCES_OWN_THREAD_H
 #define PMTOP_SOURCES_OWN_THREAD_H
 
@@ -22,7 +22,7 @@ void own_thread_init(struct own_thread *thread);
 int own_thread_start(struct own_thread *thread, void (*run)(void *context), void *context);
 /* Ends a wait of the thread now. Does nothing if it is not started. */
 void own_thread_wake(struct own_thread *thread);
-/* Called by the thread: waits so long, or until it is woken. */
+/* Called by the thread: waits for `ns`, or until it is woken. */
 void own_thread_wait(struct own_thread *thread, int64_t ns);
 /* Ends the thread and releases this. False: it is blocked in a read; it is left behind, with all memory that it uses.
  */

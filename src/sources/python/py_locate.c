@@ -238,8 +238,8 @@ static enum status explain(enum status status, pid_t pid, const struct reason *r
 	switch (status) {
 	case STATUS_OK: return status;
 	case STATUS_NOT_FOUND:
-		return reason_set(why_not, status, "for a C program, use gdb -p",
-			"process %d runs no CPython 3.%d or newer, or not yet", (int)pid, PY_MINOR_OLDEST);
+		return reason_set(why_not, status, "for a C program, use gdb -p", "process %d runs no CPython 3.%d or newer",
+			(int)pid, PY_MINOR_OLDEST);
 	case STATUS_DENIED:
 		return reason_set(why_not, status, NULL, "no permission to read the memory of process %d", (int)pid);
 	case STATUS_DAMAGED:
