@@ -60,8 +60,8 @@ struct py_code_loop {
 struct py_operand {
 	enum py_role role; /* PY_ROLE_LOCAL, _GLOBAL, _NAME, or _CONSTANT */
 	uint32_t index;    /* as that role's instruction has it, or PY_SMALL_INT */
-	size_t
-		name_count; /* attributes and items of it, each of the one before: indices into co_names, or PY_OPERAND_KEY */
+	/* Attributes and items of it, each of the one before: indices into co_names, or PY_OPERAND_KEY. */
+	size_t name_count;
 	uint32_t names[PY_OPERAND_NAMES];
 	int shift_sign; /* 1: a constant is added, -1: subtracted, 0: neither */
 	uint32_t shift; /* that constant, as index of one */

@@ -15,8 +15,8 @@ struct py_loop_variable {
 	char name[PY_LOOP_NAME_SIZE];
 	uint64_t key;   /* the str object with its name */
 	uint32_t local; /* its place among the locals; PY_NO_INDEX: it is none */
-	struct py_path
-		path; /* of an attribute or an item: from the variable that leads to it; then `name` is "object.name" */
+	/* Of an attribute or an item: from the variable that leads to it; then `name` is "object.name". */
+	struct py_path path;
 	uint64_t base_key;       /* the str object with that variable's name; 0: it is a local */
 	bool is_cell, is_by_one; /* is_by_one: its loop adds 1 each time */
 	int line;                /* of the assignment; 0 = unknown */
