@@ -110,10 +110,10 @@ static void gather_steps(struct context *context)
 		if (!batch || batch->is_warmup || !(batch->step_s > 0))
 			continue;
 		context->oldest = batch->ordinal;
-		context->flagged += batch->is_flagged;
-		is_flagged[context->steps] = batch->is_flagged;
-		lost[context->steps] =
-			batch->is_flagged && isfinite(batch->median_s) ? batch_pace_s(batch) - batch->median_s : 0;
+		bool counts = batch->is_flagged && !patterns_plan(context->patterns, context->run, batch);
+		context->flagged += counts;
+		is_flagged[context->steps] = counts;
+		lost[context->steps] = counts && isfinite(batch->median_s) ? batch_pace_s(batch) - batch->median_s : 0;
 		context->lost_s += lost[context->steps];
 		sum += batch->step_s;
 		add_step(&kinds[track_kind(context->track, batch->kind)], batch_pace_s(batch),
@@ -214,7 +214,8 @@ static struct common_cause find_common_cause(const struct context *context)
 	size_t count = 0;
 	for (size_t i = context->run->flagged_count; i-- > 0 && common.explained < FLAGGED_EXPLAINED;) {
 		const struct flagged *flagged = &context->run->flagged[i];
-		if (flagged->mode != context->track->mode || flagged->batch.ordinal < context->oldest)
+		if (flagged->mode != context->track->mode || flagged->batch.ordinal < context->oldest ||
+			patterns_plan(context->patterns, context->run, &flagged->batch))
 			continue;
 		const struct explanation *why = flagged_explanation(flagged);
 		for (size_t k = 0; k < why->cause_count; k++)

@@ -79,6 +79,18 @@ def test_a_loop_with_its_own_get_batch_has_a_batch_for_each_step(account):
     assert reported["batch"]["step_mean_s" if "step_mean_s" in reported["batch"] else "mean_s"] <= mean_s * 1.05
 
 
+def test_an_evaluation_between_steps_is_inference(account):
+    model, optimizer = make()
+    for step in range(6):
+        if step % 3 == 0:
+            with torch.no_grad():
+                model(get_batch(step)[0])
+                nn.CrossEntropyLoss()(model(get_batch(step)[0]), get_batch(step)[1])
+        account.learn(model, optimizer, *get_batch(step))
+    reported, _ = check(account, 6)
+    assert spans(reported, "forward") == 6 and spans(reported, "inference") == 6
+
+
 def test_the_number_of_batches_is_right_after_each_step(account):
     model, optimizer = make()
     for step in range(5):
@@ -369,8 +381,7 @@ def test_parameters_that_are_updated_by_hand(account):
     reported, region = account.reported()
     assert counts(reported) == {"train": 18}
     assert [batch.index for batch in region.batches()] == list(range(18))
-    # The forward of the first lies before it: only its backward shows that the program trains.
-    assert spans(reported, "backward") == 18 and spans(reported, "forward") == 18 + 3
+    assert spans(reported, "backward") == 18 and spans(reported, "forward") == 18 and spans(reported, "inference") == 3
     assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
 
 

@@ -235,6 +235,26 @@ START_TEST(time_between_batches_has_the_next_ones_record)
 }
 END_TEST
 
+/* So has a phase with the name of one within the batch, as the forwards of an evaluation. */
+START_TEST(a_phase_after_the_batch_has_the_next_ones_record)
+{
+	phase(FORWARD, 0, 0.5, 0.1);
+	batch.batch_s = 0.1;
+	batch.phases_behind = 1;
+	hand.batches[0] = batch;
+	hand.batches[1] = (struct batch){
+		.number = 1, .ordinal = 1, .has_evidence = true, .batch_s = 0.1, .evidence = baseline.evidence
+	};
+	hand.batches[1].evidence.cpu_s += 0.4;
+	run.tracks[0].end = 2;
+	explain();
+	ck_first("forward: more CPU work", 1);
+	batch.phases_behind = 0;
+	explain();
+	ck_first("forward: blocked (lock, network, device or timer)", 1);
+}
+END_TEST
+
 /* -- reading and writing -- */
 
 START_TEST(reading_explains_as_much_as_it_can_have_taken)
@@ -787,6 +807,7 @@ int main(void)
 	tcase_add_test(tests, work_on_contended_CPUs_brings_its_waiting);
 	tcase_add_test(tests, counts_from_before_the_batch_are_no_cause);
 	tcase_add_test(tests, time_between_batches_has_the_next_ones_record);
+	tcase_add_test(tests, a_phase_after_the_batch_has_the_next_ones_record);
 	tcase_add_test(tests, reading_explains_as_much_as_it_can_have_taken);
 	tcase_add_test(tests, major_faults_while_the_machine_swaps_in_are_swapping);
 	tcase_add_test(tests, writing_is_claimed_where_it_was_seen);

@@ -2,12 +2,14 @@
 #include <stdio.h>
 
 #include "src/model/run/run_private.h"
+#include "src/model/run/steps/explanation.h"
+#include "src/model/run/steps/flagged.h"
 #include "tests/support/suite.h"
 #include "tests/unit/steps_run.h"
 
-enum { DATA = 1, DECODE, FORWARD, OPTIMIZER, NAMES };
+enum { DATA = 1, DECODE, FORWARD, OPTIMIZER, INFERENCE, NAMES };
 
-static const char *const names[NAMES] = { NULL, "data", "decode", "forward", "optimizer" };
+static const char *const names[NAMES] = { NULL, "data", "decode", "forward", "optimizer", "inference" };
 static struct run_private priv;
 static __typeof__(*((struct run *)0)->meta) metas[4];
 static struct steps_run steps;
@@ -93,6 +95,64 @@ START_TEST(every_40th_is_found_with_its_fourth)
 	ck_assert_str_eq(
 		pattern_label(pattern, &steps.run, words, sizeof words), "every 40th batch (4 of 4, from batch 19 of epoch 1)");
 	close_run();
+}
+END_TEST
+
+/* An evaluation: only these batches have its span. */
+START_TEST(an_evaluation_is_planned)
+{
+	open_run();
+	for (unsigned i = 0; i < 200; i++) {
+		struct batch *batch = add_step(0);
+		if (i % 40 == 19) {
+			batch->step_s += 0.12;
+			add_phase(batch, INFERENCE, NAME_NONE, 0.12);
+		}
+	}
+	const struct pattern *pattern = only_pattern();
+	ck_assert(pattern->is_planned);
+	ck_assert_str_eq(pattern->candidate, "only these batches have the span “inference”");
+	const struct batch *ring = steps.run.tracks[0].ring;
+	ck_assert(patterns_plan(&steps.patterns, &steps.run, &ring[179]));
+	ck_assert(!patterns_plan(&steps.patterns, &steps.run, &ring[180]));
+	close_run();
+}
+END_TEST
+
+/* So is work in a line that other batches do not run; a wait in such a line, or work in one that all run, is not. */
+START_TEST(own_work_is_planned)
+{
+	static const struct {
+		enum cause_kind kind;
+		double usual;
+		bool is_planned;
+	} tried[] = { { CAUSE_MORE_WORK, 0.5, true }, { CAUSE_SLEPT, 0.5, false }, { CAUSE_MORE_WORK, 4, false } };
+	for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
+		struct flagged flagged[5] = { 0 };
+		struct explanation why = { .cause_count = 1,
+			.causes = { { .kind = tried[k].kind,
+				.phase = FORWARD,
+				.share_ratio = 1,
+				.file = "/home/me/train.py",
+				.line = 81,
+				.evidence_count = 1 } } };
+		why.causes[0].evidence[0].key = "line_samples";
+		why.causes[0].evidence[0].this_value = 10;
+		why.causes[0].evidence[0].baseline_value = tried[k].usual;
+		open_run();
+		for (unsigned i = 0; i < 200; i++) {
+			struct batch *batch = add_step(i % 40 == 19 ? 0.12 : 0);
+			if (i % 40 == 19)
+				flagged[i / 40] =
+					(struct flagged){ .mode = steps.run.tracks[0].mode, .batch = *batch, .explanation = &why };
+		}
+		steps.run.flagged = flagged;
+		steps.run.flagged_count = 5;
+		const struct pattern *pattern = only_pattern();
+		ck_assert_int_eq(pattern->is_planned, tried[k].is_planned);
+		ck_assert_int_eq(strcmp(pattern->candidate, "only these batches run train.py:81") == 0, tried[k].is_planned);
+		close_run();
+	}
 }
 END_TEST
 
@@ -415,6 +475,8 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 3600);
 	tcase_add_test(tests, every_40th_is_found_with_its_fourth);
+	tcase_add_test(tests, an_evaluation_is_planned);
+	tcase_add_test(tests, own_work_is_planned);
 	tcase_add_test(tests, period_stays_exact_with_misses_outliers_and_holes);
 	tcase_add_test(tests, period_of_a_thousand_is_found);
 	tcase_add_test(tests, a_period_may_restart_in_each_epoch);

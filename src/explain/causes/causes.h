@@ -43,7 +43,7 @@ struct case_file {
 	const struct batch_window *batch_window; /* NULL if no sampler covered the window */
 	struct explanation *out;
 	double whole_s; /* the denominator of shares */
-	/* already explained by span names: within the batch, and after it (NAME_BETWEEN) */
+	/* already explained by span names: within the batch, and after it */
 	double named_s[2];
 	size_t claim_count;
 	struct claim claims[CLAIMS_MAX];

@@ -23,7 +23,12 @@ double pool_take_cpu(struct pool *pool, double max_s) { return pool_take(&pool->
 
 /* -- records: a batch's record covers the time from the end of the batch before to its own end -- */
 
-static bool is_behind(const struct explain_row *row) { return row->name == NAME_BETWEEN; }
+bool account_is_behind(const struct case_file *file, const struct explain_row *row)
+{
+	const struct batch *batch = file->batch;
+	const struct phase_time *phase = phase_find(batch->phases, batch->phase_count, row->name, row->parent);
+	return row->name == NAME_BETWEEN || (phase && batch->phases_behind >> (phase - batch->phases) & 1);
+}
 
 /* The batch that ended just before this one (step −1) or ends next (1); NULL if it is gone or of another mode. */
 static const struct batch *neighbour(const struct case_file *file, int step)
@@ -42,14 +47,17 @@ static const struct batch *neighbour(const struct case_file *file, int step)
 
 const struct evidence *account_evidence(const struct case_file *file, const struct explain_row *row)
 {
-	const struct batch *batch = is_behind(row) ? neighbour(file, 1) : file->batch;
+	const struct batch *batch = account_is_behind(file, row) ? neighbour(file, 1) : file->batch;
 	return batch && batch->has_evidence ? &batch->evidence : NULL;
 }
 
-static double outermost_s(const struct phase_time *phases, unsigned count, uint32_t name)
+static double between_s(const struct phase_time *phases, unsigned count, uint32_t behind)
 {
-	const struct phase_time *phase = phase_find(phases, count, name, NAME_NONE);
-	return phase ? (double)phase->seconds : 0;
+	double seconds = 0;
+	for (unsigned i = 0; i < count; i++)
+		if (phases[i].parent == NAME_NONE && (phases[i].name == NAME_BETWEEN || behind >> i & 1))
+			seconds += (double)phases[i].seconds;
+	return seconds;
 }
 
 /* By how much the part of a record's window outside this step exceeded its baseline: that much of the record may belong
@@ -61,8 +69,8 @@ static double spilt_s(const struct case_file *file, bool behind)
 	if (other && behind)
 		spilt = excess_over(other->batch_s, file->baseline->batch_s);
 	else if (other)
-		spilt = excess_over(outermost_s(other->phases, other->phase_count, NAME_BETWEEN),
-			outermost_s(file->baseline->phases, file->baseline->phase_count, NAME_BETWEEN));
+		spilt = excess_over(between_s(other->phases, other->phase_count, other->phases_behind),
+			between_s(file->baseline->phases, file->baseline->phase_count, 0));
 	return isnan(spilt) ? 0 : spilt;
 }
 
@@ -83,7 +91,7 @@ static void share_cpu(struct case_file *file, struct pool *pools, size_t count, 
 	double others_s = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct pool *pool = &pools[i];
-		if (is_behind(pool->row) != behind)
+		if (account_is_behind(file, pool->row) != behind)
 			continue;
 		double own_s = own_cpu_s(file, pool->row);
 		pool->cpu_s = isnan(own_s) ? NAN : pool_take(&pool->left_s, own_s);
@@ -94,26 +102,27 @@ static void share_cpu(struct case_file *file, struct pool *pools, size_t count, 
 	}
 	double ratio = others_s > 0 && !isnan(cpu_s) ? fmin(cpu_s / others_s, 1) : 0;
 	for (size_t i = 0; i < count; i++)
-		if (is_behind(pools[i].row) == behind && isnan(pools[i].cpu_s))
+		if (account_is_behind(file, pools[i].row) == behind && isnan(pools[i].cpu_s))
 			pools[i].cpu_s = pool_take(&pools[i].left_s, ratio * pools[i].left_s);
 }
 
-static double left_of(const struct pool *pools, size_t count, bool behind)
+static double left_of(const struct case_file *file, const struct pool *pools, size_t count, bool behind)
 {
 	double left_s = 0;
 	for (size_t i = 0; i < count; i++)
-		left_s += is_behind(pools[i].row) == behind ? pools[i].left_s : 0;
+		left_s += account_is_behind(file, pools[i].row) == behind ? pools[i].left_s : 0;
 	return left_s;
 }
 
 /* On contended CPUs, work brings run-queue wait in a fixed ratio (the baseline's). The wait that belongs to additional
  * work counts as that work. */
-static void share_rest(struct pool *pools, size_t count, bool behind, double queue_s, double baseline_wait_ratio)
+static void share_rest(const struct case_file *file, struct pool *pools, size_t count, bool behind, double queue_s,
+	double baseline_wait_ratio)
 {
-	double left_s = left_of(pools, count, behind);
+	double left_s = left_of(file, pools, count, behind);
 	double ratio = left_s > 0 && !isnan(queue_s) ? fmin(queue_s / left_s, 1) : 0;
 	for (size_t i = 0; i < count; i++) {
-		if (is_behind(pools[i].row) != behind)
+		if (account_is_behind(file, pools[i].row) != behind)
 			continue;
 		pools[i].queue_s = pool_take(&pools[i].left_s, ratio * pools[i].left_s);
 		double carried_s = pool_take(&pools[i].queue_s, pools[i].cpu_s * baseline_wait_ratio);
@@ -139,13 +148,13 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 		queue_s = record && isfinite(record->run_queue_wait_s) && isfinite(file->baseline->evidence.run_queue_wait_s)
 			? queue_s
 			: NAN;
-		double fits = left_of(pools, count, behind) / (cpu_s + queue_s);
+		double fits = left_of(file, pools, count, behind) / (cpu_s + queue_s);
 		if (fits < 1) {
 			cpu_s *= fits;
 			queue_s *= fits;
 		}
 		share_cpu(file, pools, count, behind, is_known ? cpu_s : NAN);
 		if (is_known)
-			share_rest(pools, count, behind, queue_s, baseline_wait_ratio);
+			share_rest(file, pools, count, behind, queue_s, baseline_wait_ratio);
 	}
 }

@@ -124,7 +124,7 @@ void claim_by_name(struct case_file *file, struct pool *pool)
 			row->excess_s > 0 && is_rare(row) ? kind_of_span(run_name(file->run, row->name)) : CAUSE_PHASE;
 		if (kind != CAUSE_PHASE) {
 			struct claim claim = { .kind = kind, .seconds = pool_take(&pool->left_s, row->excess_s) };
-			file->named_s[pool->row->name == NAME_BETWEEN] += claim.seconds;
+			file->named_s[account_is_behind(file, pool->row)] += claim.seconds;
 			claim_evidence(&claim, "span_s", row->this_s, row->baseline_s);
 			causes_add(file, pool->row, &claim);
 			while (next < end && next->depth > row->depth)
@@ -225,7 +225,7 @@ static void claim_checkpoint(struct case_file *file, struct pool *pool)
 	const struct window_figure *figure = batch_window_find(file->batch_window, METRIC_PROCESS_WRITTEN, file->run->pid);
 	claim.seconds = pool_take(&pool->away_s, INFINITY);
 	/* Until the next batch has ended, no record divides the time after this batch into CPU and waiting. */
-	if (pool->row->name == NAME_BETWEEN)
+	if (account_is_behind(file, pool->row))
 		claim.seconds += pool_take(&pool->left_s, INFINITY);
 	claim_evidence(&claim, "written_bytes", figure->max, figure->baseline);
 	causes_add(file, pool->row, &claim);

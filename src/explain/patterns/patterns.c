@@ -248,6 +248,26 @@ bool pattern_has_lead(const struct pattern *pattern, const struct run *run)
 	return pattern->candidate[0] || has_cause(pattern) || (kind != PHASE_FORWARD && kind != PHASE_BACKWARD);
 }
 
+static bool expects(const struct pattern *pattern, const struct run *run, const struct batch *batch)
+{
+	const struct batch *last = track_batch(run_main(run), pattern->last);
+	uint64_t period = (uint64_t)pattern->period;
+	if (pattern->kind != PATTERN_PERIOD || pattern->unit != PATTERN_BATCHES || period == 0)
+		return false;
+	if (pattern->is_epoch_first)
+		return batch->index == 0;
+	return pattern->is_by_index ? last && batch->index % period == last->index % period
+								: batch->ordinal % period == pattern->last % period;
+}
+
+bool patterns_plan(const struct patterns *patterns, const struct run *run, const struct batch *batch)
+{
+	for (size_t i = 0; patterns && i < patterns->count; i++)
+		if (patterns->list[i].is_planned && expects(&patterns->list[i], run, batch))
+			return true;
+	return false;
+}
+
 static void add_where(const struct pattern *pattern, char *out, size_t size)
 {
 	if (strcmp(pattern->what, "unknown") == 0)

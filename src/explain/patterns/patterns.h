@@ -28,7 +28,8 @@ struct pattern {
 	uint32_t phase;      /* phase with most of the excess; NAME_NONE = none */
 	bool is_epoch_first; /* of a period: the members are each epoch's first batch */
 	bool is_by_index;    /* of a period: counted from the start of each epoch, by the published index */
-	bool is_creeping;    /* of a drift: gradual, not a single change */
+	bool is_planned;  /* of a period: only the members do a certain work of the program's own, such as an evaluation */
+	bool is_creeping; /* of a drift: gradual, not a single change */
 	/* "data", "data › decode": the common cause, as explain_batch names it; or "unknown" */
 	char what[80];
 	char candidate[96]; /* likely reason: "prefetch_factor 10 × 4 workers", "epoch length 150"; empty = none */
@@ -50,6 +51,8 @@ void patterns_update(struct patterns *patterns, const struct model *model, const
 /* Whether there is a lead: a cause, a candidate, or a phase other than forward and backward, which every disturbance of
  * the machine makes slower. */
 bool pattern_has_lead(const struct pattern *pattern, const struct run *run);
+/* Whether a batch of the main mode is at a place where a planned period expects a slow one. */
+bool patterns_plan(const struct patterns *patterns, const struct run *run, const struct batch *batch);
 /* "every 40th batch takes 2.3× as long, in data (12 of 12)": one line. */
 const char *pattern_words(const struct pattern *pattern, const struct run *run, char *out, size_t size);
 /* "every 40th batch (12 of 12, from 7/144)": short form, for use with the candidate. */

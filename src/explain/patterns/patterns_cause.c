@@ -21,6 +21,7 @@
 enum {
 	PHASES_COMPARED_MAX = 48,
 	FLAGGED_EXPLAINED = 4,
+	OWN_LINES_MIN = 2,
 	ACCUMULATION_MAX = 64,
 	ROUND_MIN = 10,
 	MARKED_MIN = 3,
@@ -31,6 +32,7 @@ enum {
 #define OTHERS_RATIO 0.1
 #define MAIN_RATIO 0.5
 #define BIGGER_RATIO 1.1
+#define RARE_RATIO 0.25
 #define ROUND_SECONDS_RATIO 0.01
 #define SIZES_APART 0.9
 
@@ -41,11 +43,18 @@ struct phase_excess {
 	double excess_s;
 };
 
+/* A line of the program's own that computes in these batches only, as an evaluation does. */
+struct own_line {
+	const char *file;
+	unsigned line, count;
+};
+
 struct comparison {
 	const struct steps *steps;
 	const struct compared *others, *these;
 	double excess_s;       /* of the whole step */
 	enum cause_kind cause; /* from the explanations of its flagged batches */
+	struct own_line own;   /* from them, too; count 0: none */
 	size_t count;
 	struct phase_excess phases[PHASES_COMPARED_MAX];
 };
@@ -148,8 +157,27 @@ static void add_cause(struct common_cause *list, size_t *count, const struct cau
 	list[at].differs |= strcmp(list[at].cause.what, cause->what) != 0;
 }
 
+static bool is_own_work(const struct cause *cause)
+{
+	bool is_work = cause->kind == CAUSE_MORE_WORK && cause->file;
+	for (size_t i = 0; is_work && i < cause->evidence_count; i++)
+		if (strcmp(cause->evidence[i].key, "line_samples") == 0)
+			return cause->evidence[i].baseline_value < RARE_RATIO * cause->evidence[i].this_value;
+	return false;
+}
+
+static void note_own_line(struct own_line *own, const struct explanation *why)
+{
+	const struct cause *cause = why->causes;
+	if (why->cause_count == 0 || !is_own_work(cause))
+		return;
+	if (!own->file)
+		*own = (struct own_line){ .file = cause->file, .line = cause->line };
+	own->count += own->line == cause->line && strcmp(own->file, cause->file) == 0;
+}
+
 /* Returns the kind of the main cause, CAUSE_UNKNOWN if there is none. */
-static enum cause_kind take_explanations(const struct steps *steps, struct pattern *pattern)
+static enum cause_kind take_explanations(const struct steps *steps, struct pattern *pattern, struct own_line *own)
 {
 	struct common_cause list[FLAGGED_EXPLAINED * EXPLAIN_CAUSES_MAX];
 	const struct run *run = steps->run;
@@ -161,6 +189,7 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 			continue;
 		const struct explanation *why = flagged_explanation(flagged);
 		explained += why->cause_count > 0;
+		note_own_line(own, why);
 		for (size_t k = 0; k < why->cause_count; k++)
 			add_cause(list, &count, &why->causes[k]);
 	}
@@ -245,11 +274,21 @@ static bool is_span(const struct comparison *comparison, struct pattern *pattern
 		const struct phase_excess *phase = &comparison->phases[i];
 		bool is_published = phase->name != NAME_UNATTRIBUTED && phase->name != NAME_BETWEEN;
 		if (is_published && phase->excess_s > MAIN_RATIO * comparison->excess_s &&
-			goes_with(comparison, has_span, phase))
+			goes_with(comparison, has_span, phase)) {
+			pattern->is_planned = run_name_is(comparison->steps->run, phase->name, KNOWN_INFERENCE);
 			return set_candidate(
 				pattern, "only these batches have the span “%.60s”", run_name(comparison->steps->run, phase->name));
+		}
 	}
 	return false;
+}
+
+static bool is_own_line(const struct comparison *comparison, struct pattern *pattern)
+{
+	const char *file = comparison->own.file, *slash = file ? strrchr(file, '/') : NULL;
+	pattern->is_planned = comparison->own.count >= OWN_LINES_MIN;
+	return pattern->is_planned &&
+		set_candidate(pattern, "only these batches run %.60s:%u", slash ? slash + 1 : file, comparison->own.line);
 }
 
 static bool follows_other_mode(const struct steps *steps, size_t row, const void *what)
@@ -389,10 +428,10 @@ static bool is_own_refresh(const struct comparison *comparison, struct pattern *
 typedef bool candidate_test(const struct comparison *comparison, struct pattern *pattern);
 
 /* The most specific first. */
-static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_other_mode, is_mark,
-	is_bigger, is_epoch_length, is_loader, is_round, NULL };
-static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_other_mode, is_mark, is_bigger, is_round_time,
-	NULL };
+static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_own_line, is_other_mode,
+	is_mark, is_bigger, is_epoch_length, is_loader, is_round, NULL };
+static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_own_line, is_other_mode, is_mark, is_bigger,
+	is_round_time, NULL };
 
 /* -- description of each kind of pattern -- */
 
@@ -418,7 +457,7 @@ void describe_period(const struct steps *steps, struct pattern *pattern)
 	choose_rows(steps, &others, &these);
 	compare(steps, &others, &these, &comparison);
 	name_phase(&comparison, pattern);
-	comparison.cause = take_explanations(steps, pattern);
+	comparison.cause = take_explanations(steps, pattern, &comparison.own);
 	for (candidate_test *const *test = pattern->unit == PATTERN_BATCHES ? of_batches : of_seconds;
 		 *test && !(*test)(&comparison, pattern);)
 		test++;

@@ -19,6 +19,8 @@ void pattern_as_json(
 	}
 	json_text(json, "what", pattern->what);
 	json_text(json, "phase", pattern->phase == NAME_NONE ? NULL : run_name(run, pattern->phase));
+	if (pattern->kind == PATTERN_PERIOD)
+		json_bool(json, "is_planned", pattern->is_planned);
 	json_unsigned(json, "count", pattern->count);
 	json_unsigned(json, "of", pattern->of);
 	json_text(json, "candidate", pattern->candidate[0] ? pattern->candidate : NULL);

@@ -13,7 +13,7 @@ struct run;
 	X(SYNC, "sync")             /* a phase: the CPU waits until the GPU is done */ \
 	X(DISPATCH, "dispatch")     /* a phase: a call returns before its result is computed, as JAX's do */ \
 	X(TRANSFER, "transfer")     /* a phase: a copy between the CPU and the GPU */ \
-	X(INFERENCE, "inference")   /* a mode: requests are served */ \
+	X(INFERENCE, "inference")   /* a mode: requests are served; a phase: forwards without gradients between steps */ \
 	X(GPU_BATCH, "gpu.batch_s") /* a figure: the whole batch, by the GPU's clock */
 enum known_name {
 #define KNOWN_NAME_ID(id, text) KNOWN_##id,

@@ -60,6 +60,7 @@ struct batch {
 	bool is_after_wait;
 	uint32_t kind;                         /* name id, known at its end; NAME_NONE = the default kind */
 	unsigned phase_count, phases_left_out; /* left_out: spans without a free row */
+	uint32_t phases_behind;                /* bit i: most of phases[i] lies after the batch's end */
 	double batch_s;                        /* begin to end; NAN while running */
 	/* only if is_paced: see batch_pace_s; and the time in which the device was idle, waiting for the host */
 	double paced_s, stall_s;

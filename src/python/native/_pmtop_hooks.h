@@ -8,7 +8,7 @@
 #include "_pmtop_loop.h"
 #include "_pmtop_vector.h"
 
-#define EXTRA_MAX 7
+#define EXTRA_MAX 8
 
 struct hook {
 	PyObject_HEAD struct loop *loop;

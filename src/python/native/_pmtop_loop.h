@@ -38,6 +38,7 @@ struct loop {
 	struct pass *step_pass;
 	char has_optimizer;                      /* one of torch: else no step is seen, and nothing accumulates */
 	char awaits_step;                        /* none is open; the next forward, backward or step begins one */
+	char infers;                             /* the forward that runs has no gradients, and no batch is open */
 	char has_settled;                        /* a forward of a module in training mode begins one */
 	char was_in_eval;                        /* the last forward was of a module in evaluation mode */
 	unsigned long long steps_begun;          /* batches of this kind */
@@ -343,6 +344,7 @@ static PyMemberDef loop_members[] = {
 	OF_LOOP(watches_forward, T_BOOL, 0),
 	OF_LOOP(awaits_backward, T_BOOL, 0),
 	OF_LOOP(awaits_step, T_BOOL, 0),
+	OF_LOOP(infers, T_BOOL, 0),
 	OF_LOOP(has_optimizer, T_BOOL, 0),
 	OF_LOOP(has_settled, T_BOOL, 0),
 	OF_LOOP(was_in_eval, T_BOOL, 0),

@@ -7,9 +7,9 @@
 #include "_pmtop_swapped.h"
 
 /* A module hook's `more`: the code that reads the attribute, the class of losses, their span, the variables of
- * torch.compiler and the name of its flag there (or None and a function), and the spans of inner modules by id().
- * IS_GRAD_ENABLED: torch's function. */
-enum { CODE, LOSS, LOSS_SPAN, IS_GRAD_ENABLED, FLAGS, FLAG, INNER_SPANS };
+ * torch.compiler and the name of its flag there (or None and a function), the spans of inner modules by id(), and the
+ * span of a forward without gradients between the batches. IS_GRAD_ENABLED: torch's function. */
+enum { CODE, LOSS, LOSS_SPAN, IS_GRAD_ENABLED, FLAGS, FLAG, INNER_SPANS, INFERENCE_SPAN };
 
 /* The timed call of one module. */
 struct timed {
@@ -158,12 +158,14 @@ static int is_training(PyObject *module)
 static int is_awaited_step(struct hook *hook, PyObject *module)
 {
 	struct loop *loop = hook->loop;
+	loop->infers = 0;
 	if (!loop->awaits_step || (loop->owner && loop->owner != this_thread()))
 		return 0;
 	PyObject *has_grad = PyObject_CallFunctionObjArgs(hook->at[IS_GRAD_ENABLED], NULL);
 	Py_XDECREF(has_grad);
 	if (!has_grad)
 		return is_own_error(hook->part) - 1;
+	loop->infers = has_grad != Py_True;
 	return has_grad == Py_True && !(loop->owner && is_training(module) && open_step_batch(loop));
 }
 
@@ -218,6 +220,13 @@ static PyObject *call_plain(const struct timed *timed, PyObject *arguments, PyOb
 	return result;
 }
 
+static struct span *forward_span(const struct hook *hook, int is_loss)
+{
+	if (hook->loop->infers)
+		return (struct span *)hook->at[INFERENCE_SPAN];
+	return is_loss ? (struct span *)hook->at[LOSS_SPAN] : hook->span;
+}
+
 static PyObject *timed_call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	const struct timed *timed = (struct timed *)self;
@@ -233,7 +242,7 @@ static PyObject *timed_call(PyObject *self, PyObject *arguments, PyObject *keywo
 	here.inside = 1;
 	PyObject *began = forward_begins(hook, timed->module, is_loss);
 	if (began) {
-		span_begins(is_loss ? (struct span *)hook->at[LOSS_SPAN] : hook->span);
+		span_begins(forward_span(hook, is_loss));
 		result = call_plain(timed, arguments, keywords);
 		span_ends();
 	}

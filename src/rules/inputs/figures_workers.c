@@ -174,6 +174,7 @@ NUMBER(period_at_epoch)
 	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
 	return pattern ? pattern->is_epoch_first : NAN;
 }
+NUMBER(period_planned) { return OF_PATTERN(PATTERN_PERIOD, is_planned); }
 TEXT(period_kind)
 {
 	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
@@ -281,6 +282,8 @@ static const struct figure rows[] = {
 	RUN_NUMBER("period.slow_s", SECONDS, period_slow, "median of these"),
 	RUN_TEXT("period.words", period_words, "all of that in one line"),
 	RUN_NUMBER("period.at_epoch", NUMBER, period_at_epoch, "1: they are the first batches of epochs"),
+	RUN_NUMBER("period.is_planned", NUMBER, period_planned,
+		"1: only these batches do a certain work of the program's own, such as an evaluation"),
 	RUN_TEXT("period.phase_kind", period_kind, "kind of their slow phase, as phase.kind"),
 	RUN_TEXT("period.candidate", period_candidate, "likely reason"),
 	RUN_NUMBER("drift.ratio", FACTOR, drift_ratio, "steps since a change ÷ steps before; 0 = no change"),

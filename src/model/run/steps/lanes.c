@@ -162,6 +162,16 @@ void lane_follow_mode(struct run *run, struct lane *lane, const struct record *r
 		move_batch(run, lane, run_track(run, mode, true), record);
 }
 
+static void note_behind(struct batch *batch, const struct batch *between)
+{
+	for (unsigned i = 0; i < between->phase_count; i++) {
+		const struct phase_time *behind = &between->phases[i],
+								*whole = phase_find(batch->phases, batch->phase_count, behind->name, behind->parent);
+		if (whole && 2 * behind->seconds > whole->seconds)
+			batch->phases_behind |= 1u << (whole - batch->phases);
+	}
+}
+
 /* Phases after the batch's end become part of its step, because a batch follows. */
 static void take_in_between(struct run *run, struct lane *lane, struct batch *batch, double between_s)
 {
@@ -178,6 +188,7 @@ static void take_in_between(struct run *run, struct lane *lane, struct batch *ba
 			lane->covered_between_s -= (double)phase->seconds;
 	}
 	batch_add_between(batch, run->priv->between, between_s - lane->covered_between_s);
+	note_behind(batch, &lane->between);
 }
 
 /* Does the batch's step last until this event, or only until the batch's end? */

@@ -35,7 +35,8 @@ class ForwardTimes(_pmtop.ModuleHook):
         self.inner = Submodules(loop.out, depth) if depth > 0 else None
         wrapped = getattr(nn.Module, "_wrapped_call_impl", None)
         code = getattr(wrapped, "__code__", None)
-        more = (code, _LOSSES, loop.out.span("criterion"), torch.is_grad_enabled, *flag_of_compiling(), self.inner.spans if self.inner else {})
+        more = (code, _LOSSES, loop.out.span("criterion"), torch.is_grad_enabled, *flag_of_compiling(), self.inner.spans if self.inner else {},
+                loop.out.span("inference"))
         super().__init__(loop, part, loop.out.span("forward"), None, self, more)
         self.patches, self.part, self.loop = patches, part, loop
         self.precision = Precision(patches, loop)

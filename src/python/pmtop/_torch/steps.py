@@ -1,8 +1,8 @@
 """Batches between optimizer steps, for loops without a DataLoader.
 
 While no pass over a loader owns the batches, a batch begins at the first forward after an optimizer step, or at the first backward or step if no
-forward of a module with gradients is seen, and it ends with its optimizer step. The time before the forward is the phase "data". There are no
-epochs.
+forward of a module with gradients is seen, and it ends with its optimizer step. The time before the forward is the phase "data", but for
+forwards without gradients, which are "inference". There are no epochs.
 
 A program without an optimizer changes its parameters itself: there a batch ends with the first forward after a backward.
 
@@ -33,7 +33,8 @@ class StepLoop(_pmtop.LoopState):
     """The part of `Loop` that counts optimizer steps. The fast path is in _pmtop_loop.h.
 
     awaits_step: no batch is open, and the next forward, backward or step begins one. step_pass: owns these batches, as a pass owns those of a loader.
-    steps_begun: how many there were. has_settled: a forward in training mode begins one without a look at anything else."""
+    steps_begun: how many there were. has_settled: a forward in training mode begins one without a look at anything else.
+    infers: the forward that runs has no gradients, and no batch is open: its span is "inference"."""
 
     optimised: Optimised
     out: Any
@@ -116,7 +117,8 @@ class StepLoop(_pmtop.LoopState):
     def _next_without_step(self, _: Any) -> None:
         """A forward after a backward, in a program without an optimizer. One without gradients is evaluation, outside every batch."""
         self.awaits_step = True
-        if torch.is_grad_enabled():
+        self.infers = not torch.is_grad_enabled()
+        if not self.infers:
             self._open_step()
 
     def _batch_ends(self, trains: int) -> None:
