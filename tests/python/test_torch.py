@@ -1,4 +1,5 @@
 """pmtop.torch.instrument() on real training loops: what pmtop says is what the loop did."""
+import itertools
 import os
 
 import pytest
@@ -248,6 +249,19 @@ def test_second_loader_beside_the_first_owns_no_batches(account):
     assert len(reported["epochs"]) == 3 and region.counters["optimizer.steps"] == 18
     assert spans(reported, "data") >= 18
     assert region.meta["batch_size"] == "4"
+
+
+def test_a_cycled_loader_beside_a_longer_one_ends_no_epoch(account):
+    """zip(itertools.cycle(labelled), unlabelled): the loader that is asked first ends, its batches come again, and the other one goes on."""
+    model, optimizer = make()
+    labelled, unlabelled = DataLoader(data(8), batch_size=4), DataLoader(data(28), batch_size=4)
+    for account.epochs in range(1, 3):
+        for (x, y), _ in zip(itertools.cycle(labelled), unlabelled):
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+    reported, region = Account.reported()
+    assert [(epoch.get("mode"), epoch["batches"]) for epoch in reported["epochs"]] == [(None, 7)] * 2
+    assert [batch.index for batch in region.batches()] == [*range(7)] * 2
 
 
 def test_teacher_without_grad_beside_a_second_loader_is_no_validation(account):

@@ -16,19 +16,15 @@ until its forward or backward. Some libraries fetch batches ahead: a batch that 
 when that one ends. Without a pass, _torch/steps.py counts optimizer steps."""
 from __future__ import annotations
 
-import gc
 import weakref
 from threading import enumerate as enumerate_threads, get_ident, main_thread
 from typing import Any, Optional
 
 import torch
-from torch.utils.data import DataLoader
-from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from pmtop import _pmtop
 from .data import LoaderFacts, has_own_iter
-from .modules import ForwardTimes, Optimised, kinds_of
-from .one_pass import Pass, calling_frame, is_plain_loop
+from .modules import ForwardTimes, Optimised
+from .one_pass import Pass, calling_frame, is_plain_loop, kept_iterators
 from .patch import BACKWARD, FORWARD
 from .steps import StepLoop
 
@@ -99,6 +95,9 @@ class Loop(StepLoop):
             if not self.stack or self.stack[-1] is not now:
                 return self._requested_beside(now)
             self.beside = None
+            if now.outlives is not None:
+                now.outlives.outlived_by, now.outlives = now.facts, None
+                self._publish_loader(now.facts)
             if now.is_pending and not now.has_forward:
                 return False
             if now.is_pending:
@@ -175,21 +174,14 @@ class Loop(StepLoop):
         """A request by an iterator without a pass: one of a loader with an __iter__ of its own, which begins now."""
         if not self.has_searched:
             self.has_searched = True
-            self._search_loaders()
+            for kept, of in kept_iterators():
+                self.loaders[kept] = weakref.ref(of)
         known = self.loaders.get(iterator)
         loader = known() if known is not None else None
         if loader is None:
             return None
         self.pass_begins(loader, iterator)
         return self.passes.get(id(iterator))
-
-    def _search_loaders(self) -> None:
-        """Finds the iterators that such loaders made before instrument(), and keep."""
-        kinds = {kind for kind in kinds_of(DataLoader) if kind.__iter__ is not DataLoader.__iter__}
-        for loader in _pmtop.instances(gc.get_objects(), kinds) if kinds else ():
-            for value in vars(loader).values():
-                if isinstance(value, _BaseDataLoaderIter):
-                    self.loaders[value] = weakref.ref(loader)
 
     # -- what training does
 
@@ -264,6 +256,7 @@ class Loop(StepLoop):
         before = self.facts.get(loader)
         if before is not None:
             facts.is_validation, facts.trains_in_eval, facts.has_trained = before.is_validation, before.trains_in_eval, before.has_trained
+            facts.outlived_by = before.outlived_by
         self.facts[loader] = facts
         return facts
 
@@ -302,7 +295,7 @@ class Loop(StepLoop):
             return False
         if self.batch is None:
             return False
-        self.beside = now
+        self.beside = self.stack[-1].companion = now
         self.watches_forward = not now.facts.trains_in_eval
         return True
 
@@ -385,7 +378,7 @@ class Loop(StepLoop):
         now.kind = _TRAINING
         self.stack.append(now)
         self.watches_forward = not now.facts.trains_in_eval
-        self._publish_loader(now.facts)
+        self._publish_loader(now.facts.outlived_by or now.facts)
         if now.facts.accumulation > 1:
             self.divides_by(now.facts.accumulation, False)
         self.optimised.is_new_epoch = True
@@ -421,10 +414,14 @@ class Loop(StepLoop):
         if now.kind == _VALIDATION and not (self.is_in_epoch and len(self.stack) == 1):
             self._pop_validation()
             return
-        # next(iter(loader)) reads a batch and trains nothing.
+        other = None if is_dropped or now.kind != _TRAINING else now.goes_on_with(self.passes.values())
+        if other is not None:
+            self._end_batch()
+            self.stack[-1] = other
+            return
+        # next(iter(loader)) reads a batch and trains nothing; nor does the batch at which a loop was left before its work.
         is_idle = is_dropped and now.kind == _TRAINING and self.batch is now and not self.work and not now.is_exhausted
         is_peek = is_dropped and now.kind == _TRAINING and (now.index == 0 or (now.index == 1 and is_idle))
-        # Nor does the batch at which a loop was left before its work.
         if is_peek or (is_idle and now.is_trained):
             self._set_mode("peek")
         self._end_batch()
@@ -484,7 +481,8 @@ class Loop(StepLoop):
             self._end_late()
         self.is_busy = False
         top = self.stack[-1] if self.stack else None
-        self.fast_pass = top if top is not None and not top.is_pending and self.beside is None and self.carried is None else None
+        is_plain = top is not None and not top.is_pending and top.outlives is None
+        self.fast_pass = top if is_plain and self.beside is None and self.carried is None else None
         self.awaits_step = top is None and self.batch is None and self._counts_steps()
         self.awaits_backward = self.beside is not None or not self.owner_trains or (top is not None and not top.is_trained)
 

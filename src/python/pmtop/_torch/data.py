@@ -42,7 +42,8 @@ def _accumulation() -> int:
 class LoaderFacts:
     """One loader: `length` batches a pass and `batch_size` samples a batch (None if unknown), and the kind of its passes, once known."""
 
-    __slots__ = ("accumulation", "batch_size", "full", "has_trained", "is_exact", "is_validation", "length", "looks_at_data", "meta", "rest", "trains_in_eval")
+    __slots__ = ("accumulation", "batch_size", "full", "has_trained", "is_exact", "is_validation", "length", "looks_at_data", "meta", "outlived_by",
+                 "rest", "trains_in_eval")
 
     def __init__(self, loader: Any) -> None:
         sampler = loader.batch_sampler
@@ -79,6 +80,8 @@ class LoaderFacts:
         self.accumulation = _accumulation()
         self.is_validation = False
         self.trains_in_eval = self.has_trained = False
+        self.outlived_by: Optional[LoaderFacts] = None
+        """Those of the loader that goes on with this one's epoch: zip(itertools.cycle(this), that)."""
 
     def samples(self, index: int, data: Any) -> Optional[int]:
         """The number of samples in `data`, the batch number `index` of a pass; None if unknown."""

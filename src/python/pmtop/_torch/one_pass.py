@@ -1,16 +1,22 @@
 """One iterator of a loader, from its creation to its end, and the caller that asks it."""
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
+from collections.abc import Iterable, Iterator
 from inspect import CO_GENERATOR
 from opcode import opmap
 from types import FrameType
 from typing import Any, Optional
 
+from torch.utils.data import DataLoader
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
 from pmtop import _pmtop
 
 from .data import LoaderFacts, has_own_iter
+from .modules import kinds_of
 
 _FOR_ITER = opmap["FOR_ITER"]
 
@@ -27,8 +33,8 @@ _ONE_HOLDER = _references([object()])
 class Pass(_pmtop.PassState):
     """One iterator: its kind, and the index of its next batch."""
 
-    __slots__ = ("__weakref__", "facts", "grad_was_off", "has_forward", "is_exhausted", "is_trained", "iterator", "loader", "returned_ns",
-                 "waiting")
+    __slots__ = ("__weakref__", "companion", "facts", "grad_was_off", "has_forward", "is_exhausted", "is_trained", "iterator", "loader", "outlives",
+                 "returned_ns", "waiting")
 
     def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
         super().__init__(iterator, facts.full, facts.batch_size or 0)
@@ -40,6 +46,10 @@ class Pass(_pmtop.PassState):
         self.grad_was_off = False
         self.is_trained = self.has_forward = self.is_exhausted = False
         self.returned_ns = 0
+        self.companion: Optional[Pass] = None
+        """The one that was asked beside this one's batches."""
+        self.outlives: Optional[LoaderFacts] = None
+        """Of the loader whose epoch this one goes on with, until it is asked."""
         self.waiting: list[Optional[int]] = []
         """The samples of each queued batch."""
 
@@ -54,6 +64,17 @@ class Pass(_pmtop.PassState):
         self.queued = len(self.waiting)
         self.index += 1
         return samples
+
+    def goes_on_with(self, alive: Iterable[Pass]) -> Optional[Pass]:
+        """This training pass has ended: the companion that may go on with its epoch, or None. In zip(itertools.cycle(a), b) a's batches come again and
+        b is asked on; in a plain zip(a, b) the companion is dropped at once, unless its loader keeps it."""
+        other = self.companion
+        loader = other.loader() if other is not None else None
+        if other is None or other not in alive or getattr(loader, "_iterator", None) is not None and self.facts.outlived_by is None:
+            return None
+        other.outlives = self.facts
+        other.index, other.kind, other.is_trained = self.index, self.kind, self.is_trained
+        return other
 
     def is_abandoned(self) -> bool:
         """Whether only its loader, which will reuse it, still refers to the iterator (persistent workers, after a break)."""
@@ -76,3 +97,12 @@ def calling_frame(depth: int) -> FrameType:
 def is_plain_loop(frame: FrameType) -> bool:
     """Whether a frame runs a `for` over the iterator and hands nothing on, as a generator would: it works on each batch before the next."""
     return not frame.f_code.co_flags & CO_GENERATOR and frame.f_code.co_code[frame.f_lasti] == _FOR_ITER
+
+
+def kept_iterators() -> Iterator[tuple[Any, Any]]:
+    """The iterators that loaders with an __iter__ of their own made before instrument(), and keep; with their loaders."""
+    kinds = {kind for kind in kinds_of(DataLoader) if kind.__iter__ is not DataLoader.__iter__}
+    for loader in _pmtop.instances(gc.get_objects(), kinds) if kinds else ():
+        for value in vars(loader).values():
+            if isinstance(value, _BaseDataLoaderIter):
+                yield value, loader
