@@ -237,6 +237,24 @@ def test_looking_at_one_batch_is_no_training(account, is_frozen):
     assert [(epoch.get("mode"), epoch["batches"]) for epoch in reported["epochs"]] == [("peek", 1), (None, 4), (None, 4)]
 
 
+def test_validation_that_chooses_its_mode_after_its_first_fetch_is_whole(account):
+    """As ignite's evaluators do, while the iterator of the training is still alive."""
+    model, optimizer = make()
+    loader, other = DataLoader(data(24), batch_size=4), DataLoader(data(20), batch_size=4)
+    for account.epochs in range(1, 3):
+        for index, (x, y) in enumerate(loader):
+            model.train()
+            account.learn(model, optimizer, x, y)
+            if index == 3:
+                for x, _ in other:
+                    model.eval()
+                    with torch.no_grad():
+                        model(x)
+    reported, region = Account.reported()
+    assert {mode: row["count"] for mode, row in reported["modes"].items()} == {"train": 12, "validation": 10}
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [6, 6]
+
+
 def test_second_loader_beside_the_first_owns_no_batches(account):
     model, optimizer = make()
     first, second = DataLoader(data(24), batch_size=4), DataLoader(data(24), batch_size=2)

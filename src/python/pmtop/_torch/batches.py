@@ -46,7 +46,8 @@ class Loop(StepLoop):
         self.optimised = optimised
         self.epochs_planned = self.epochs_given = epochs
         self.batches_max = 0
-        self.knows_parts = self.divides_all = False
+        self.divides_all = False
+        self.epoch = 0
         self.passes: dict[int, Pass] = {}
         self.facts: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
         self.loaders: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
@@ -54,12 +55,10 @@ class Loop(StepLoop):
         self.has_searched = False
         self.stack: list[Pass] = []
         self.carried: Optional[int] = None
-        self.epoch = 0
         self.is_in_epoch = False
         self.mode = "train"
         self.beside: Optional[Pass] = None
         self.forwards: Optional[ForwardTimes] = None
-        self.interval = 0
         self.awaits_backward = True
         self.meta: dict[str, object] = {}
         self.plan: Optional[tuple[int, int, int]] = None
@@ -199,6 +198,13 @@ class Loop(StepLoop):
             return
         if self.beside is not None:
             self.beside.facts.is_validation = not self.beside.facts.trains_in_eval
+            if self.beside.facts.is_validation and self.beside.is_late:
+                # The evaluation chose its mode after it had fetched its first batch.
+                now, self.beside, self.is_busy = self.beside, None, True
+                self._adopt(now, _VALIDATION)
+                now.enqueue(None)
+                self._begin_next(now)
+                self._leave()
             return
         if top is not None and top.kind == _TRAINING and not top.is_trained:
             top.kind = _VALIDATION
@@ -296,6 +302,7 @@ class Loop(StepLoop):
         if self.batch is None:
             return False
         self.beside = self.stack[-1].companion = now
+        now.is_late = bool(self.work & BACKWARD)
         self.watches_forward = not now.facts.trains_in_eval
         return True
 
@@ -512,14 +519,6 @@ class Loop(StepLoop):
     def _check_forward(self) -> None:
         if self.forwards is not None:
             self.forwards.batch_ended(bool(self.work & FORWARD))
-
-    def _note_interval(self, batches: int) -> None:
-        """Notes the batches between two optimizer steps: the same number twice in a row is the gradient accumulation."""
-        if self.interval == batches:
-            self.accumulation = batches
-            self.loss_parts = self.loss_parts if self.knows_parts else batches
-            self.publish_fact("accumulation", batches)
-        self.interval = batches
 
     # -- what a trainer knows
 

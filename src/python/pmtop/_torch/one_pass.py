@@ -33,7 +33,7 @@ _ONE_HOLDER = _references([object()])
 class Pass(_pmtop.PassState):
     """One iterator: its kind, and the index of its next batch."""
 
-    __slots__ = ("__weakref__", "companion", "facts", "grad_was_off", "has_forward", "is_exhausted", "is_trained", "iterator", "loader", "outlives",
+    __slots__ = ("__weakref__", "companion", "facts", "grad_was_off", "has_forward", "is_exhausted", "is_late", "is_trained", "iterator", "loader", "outlives",
                  "returned_ns", "waiting")
 
     def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
@@ -44,7 +44,7 @@ class Pass(_pmtop.PassState):
         self.iterator = weakref.ref(iterator, lambda _: on_dropped(self))
         self.facts = facts
         self.grad_was_off = False
-        self.is_trained = self.has_forward = self.is_exhausted = False
+        self.is_trained = self.has_forward = self.is_exhausted = self.is_late = False  # late: asked beside a batch that had its backward
         self.returned_ns = 0
         self.companion: Optional[Pass] = None
         """The one that was asked beside this one's batches."""

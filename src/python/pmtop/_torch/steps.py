@@ -48,7 +48,8 @@ class StepLoop(_pmtop.LoopState):
         self.publish_device: Optional[Callable[[], None]] = None
         self.cycle_ids: set[int] = set()
         self.trains_in_eval = self.has_trained = False
-        self.micro_batches = self.unused = 0
+        self.knows_parts = False
+        self.micro_batches = self.interval = self.unused = 0
         self.profile: Optional[ProfileRun] = None
         self.requests: Optional[Requests] = None
 
@@ -157,3 +158,11 @@ class StepLoop(_pmtop.LoopState):
             self.loss_parts = count
             self.publish_fact("micro_batches", count)
         self.micro_batches = count
+
+    def _note_interval(self, batches: int) -> None:
+        """Notes the batches between two optimizer steps: the same number twice in a row is the gradient accumulation."""
+        if self.interval == batches:
+            self.accumulation = batches
+            self.loss_parts = self.loss_parts if self.knows_parts else batches
+            self.publish_fact("accumulation", batches)
+        self.interval = batches
