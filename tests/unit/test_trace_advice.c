@@ -127,6 +127,48 @@ START_TEST(waits_in_item_are_reported_once)
 }
 END_TEST
 
+#define COPY(name, ts, dur, id) \
+	EVENT("gpu_memcpy", name, "7", ts, dur, "\"device\":0,\"bytes\":1000000,\"correlation\":" id)
+#define CALL_OF(name, ts, dur, id) EVENT("cuda_runtime", name, "1", ts, dur, "\"correlation\":" id)
+
+/* Of 1,000 µs, two copies run for 100 µs each, and the GPU is idle for 200 µs around the first, 100 µs around the
+ * second, while the CPU waits. */
+#define COPIES_OF(first, second) \
+	OP("aten::copy_", "0", "310", "1") \
+	"," CALL_OF("cudaMemcpyAsync", "0", "100", "11") "," CALL_OF( \
+		"cudaStreamSynchronize", "100", "200", "12") "," COPY(first, "150", "100", "11") "," OP("aten::copy_", "310", \
+		"200", "2") "," CALL_OF("cudaMemcpyAsync", "310", "200", "13") "," COPY(second, "410", "100", \
+		"13") "," KERNEL("gemm", "510", "490", "3")
+#define PAGEABLE "Memcpy HtoD (Pageable -> Device)"
+#define TO_HOST "Memcpy DtoH (Device -> Pageable)"
+
+START_TEST(a_pageable_copy_that_the_host_waits_for_is_reported_once)
+{
+	read_trace("", COPIES_OF(PAGEABLE, PAGEABLE));
+	ck_assert(!holds("waits_for_copies"));
+	expect_message("pageable_copies",
+		"2 copies from pageable memory take 200 µs (20 % of the time) at 10.0 GB/s; GPU idle 30 % of the time while "
+		"the "
+		"CPU waits for them");
+	profile_analysis_release(all);
+	is_open = false;
+	read_trace("", COPIES_OF(TO_HOST, TO_HOST));
+	ck_assert(!holds("pageable_copies"));
+	expect_message("waits_for_copies", "GPU idle 30 % of the time while the CPU waits in a copy");
+}
+END_TEST
+
+START_TEST(each_copy_that_the_host_waits_for_has_its_own_cause)
+{
+	read_trace("", COPIES_OF(TO_HOST, PAGEABLE));
+	expect_message("waits_for_copies", "GPU idle 20 % of the time while the CPU waits in a copy");
+	expect_message("pageable_copies",
+		"1 copy from pageable memory takes 100 µs (10 % of the time) at 10.0 GB/s; GPU idle 10 % of the time while the "
+		"CPU "
+		"waits for them");
+}
+END_TEST
+
 START_TEST(a_collective_is_no_dominant_operator)
 {
 	read_trace("",
@@ -212,6 +254,8 @@ int main(void)
 	tcase_add_test(tests, short_gaps_between_kernels_are_launch_bound);
 	tcase_add_test(tests, time_to_set_up_the_gpu_is_no_stall);
 	tcase_add_test(tests, waits_in_item_are_reported_once);
+	tcase_add_test(tests, a_pageable_copy_that_the_host_waits_for_is_reported_once);
+	tcase_add_test(tests, each_copy_that_the_host_waits_for_has_its_own_cause);
 	tcase_add_test(tests, a_collective_is_no_dominant_operator);
 	tcase_add_test(tests, a_dominant_operator_takes_a_part_of_the_time);
 	tcase_add_test(tests, tensor_cores_are_advised_as_the_gpu_has_them);

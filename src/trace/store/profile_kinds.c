@@ -197,7 +197,8 @@ enum profile_direction profile_copy_direction(const struct profile_names *names,
 		enum profile_direction direction;
 	} rows[] = { { "HtoD", COPY_HTOD }, { "DtoH", COPY_DTOH }, { "DtoD", COPY_DTOD }, { "PtoP", COPY_PTOP },
 		{ "HtoH", COPY_HTOH }, { "HostToDevice", COPY_HTOD }, { "DeviceToHost", COPY_DTOH },
-		{ "DeviceToDevice", COPY_DTOD }, { "Memset", COPY_SET }, { "memset", COPY_SET }, { "FillBuffer", COPY_SET } };
+		{ "DeviceToDevice", COPY_DTOD },
+		{ "Memset", COPY_SET }, { "memset", COPY_SET }, { "FillBuffer", COPY_SET } };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (profile_names_contain(names, name, rows[i].part))
 			return rows[i].direction;
@@ -207,4 +208,9 @@ enum profile_direction profile_copy_direction(const struct profile_names *names,
 int profile_copy_is_pinned(const struct profile_names *names, uint32_t name)
 {
 	return profile_names_contain(names, name, "Pageable") ? 0 : profile_names_contain(names, name, "Pinned") ? 1 : -1;
+}
+
+bool profile_copy_is_pageable_upload(const struct profile_names *names, uint32_t name)
+{
+	return profile_copy_is_pinned(names, name) == 0 && profile_copy_direction(names, name) == COPY_HTOD;
 }
