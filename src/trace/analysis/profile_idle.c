@@ -286,6 +286,10 @@ static void time_steps(struct profile_idle *idle, const struct merge *merge, con
 static void all_steps(struct profile *profile, struct profile_idle *idle)
 {
 	find_steps(profile, idle, "ProfilerStep#", false);
+	bool has_names = idle->step_count > 0;
+	for (uint32_t i = 0; i < profile->step_count && !has_names; i++)
+		add_step(profile, idle, profile->steps[i].number, profile->steps[i].start_ns,
+			profile->steps[i].start_ns + profile->steps[i].duration_ns);
 	if (!idle->step_count) {
 		find_steps(profile, idle, "Optimizer.step#", true);
 		idle->steps_are_inferred = idle->step_count > 0;

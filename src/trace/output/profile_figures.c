@@ -240,6 +240,7 @@ static void add_device(struct profile_figures *out, const struct profile_analysi
 	for (uint32_t i = 0; i < analysis->profile.gpu_count && analysis->idle.gpu_count; i++)
 		if (analysis->profile.gpus[i].index == analysis->idle.gpus[0].index)
 			major = analysis->profile.gpus[i].compute_major;
+	add(out, "trace.is_torch", FORM_COUNT, analysis->profile.has_categories);
 	add(out, "gpu.is_before_volta", FORM_COUNT, major > 0 && major < 7);
 	add(out, "gpu.is_before_ampere", FORM_COUNT, major > 0 && major < 8);
 }

@@ -220,7 +220,7 @@ static void print_advice(struct buffer *out, struct profile_analysis *analysis, 
 		buffer_puts(out, profile_rule_is_warning(rule) ? "! " : "i ");
 		print_wrapped(out, profile_rule_say(rule->message, figures, text), view->width, 2);
 		buffer_puts(out, "  → ");
-		print_wrapped(out, profile_rule_say(rule->advice, figures, text), view->width, 4);
+		print_wrapped(out, profile_rule_say(profile_rule_advice(rule, figures), figures, text), view->width, 4);
 	}
 	free(figures);
 }
@@ -234,8 +234,8 @@ static void print_op(struct buffer *out, const struct profile_analysis *analysis
 	profile_cell(
 		out, profile_names_show(&analysis->profile.names, profile_name_of(op->name), name, sizeof name), name_width);
 	profile_cell(out, format_grouped(number, op->count), -7);
-	number_cell(out, (double)op->self_ns, 9, true);
-	number_cell(out, (double)op->total_ns, 9, true);
+	number_cell(out, (double)op->self_ns, 9, op->has_host);
+	number_cell(out, (double)op->total_ns, 9, op->has_host);
 	if (has_gpu) {
 		number_cell(out, (double)op->gpu_self_ns, 9, true);
 		number_cell(out, (double)op->gpu_total_ns, 9, true);

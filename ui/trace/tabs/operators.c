@@ -107,8 +107,8 @@ static double value(const struct trace_scene *scene, uint32_t row, int column)
 	case CELL_CALLS: return (double)op->count;
 	case CELL_SELF_GPU: return has_own ? seconds(op->gpu_self_ns) : NAN;
 	case CELL_TOTAL_GPU: return has_gpu ? seconds(op->gpu_total_ns) : NAN;
-	case CELL_SELF_CPU: return seconds(op->self_ns);
-	case CELL_TOTAL_CPU: return seconds(op->total_ns);
+	case CELL_SELF_CPU: return op->has_host ? seconds(op->self_ns) : NAN;
+	case CELL_TOTAL_CPU: return op->has_host ? seconds(op->total_ns) : NAN;
 	case CELL_KERNELS: return has_own ? (double)op->kernel_count : NAN;
 	case CELL_FLOPS: return flops_rate(scene, op);
 	default: return share(scene, op);
