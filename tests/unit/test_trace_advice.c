@@ -225,6 +225,17 @@ START_TEST(collectives_do_not_lower_the_occupancy)
 }
 END_TEST
 
+/* Kineto writes 0 where it cannot compute the occupancy: the kernel has more than 48 kB of dynamic shared memory. */
+START_TEST(an_occupancy_of_0_with_many_warps_is_unknown)
+{
+#define OCCUPIED(name, warps) \
+	EVENT("kernel", name, "7", "0", "10", "\"warps per SM\":" warps ",\"est. achieved occupancy %\":0")
+	read_trace("", OCCUPIED("nvjet_sm90", "11.636364") "," OCCUPIED("tiny", "0.030303"));
+	ck_assert_double_eq(all->profile.kernels[0].occupancy_ns, 0);
+	ck_assert_double_eq(all->profile.kernels[1].occupancy_ns, 10000);
+}
+END_TEST
+
 START_TEST(a_byte_order_mark_is_skipped)
 {
 	struct reason reason = { "", "" };
@@ -261,6 +272,7 @@ int main(void)
 	tcase_add_test(tests, tensor_cores_are_advised_as_the_gpu_has_them);
 	tcase_add_test(tests, a_library_named_gemm_is_no_matrix_product);
 	tcase_add_test(tests, collectives_do_not_lower_the_occupancy);
+	tcase_add_test(tests, an_occupancy_of_0_with_many_warps_is_unknown);
 	tcase_add_test(tests, a_byte_order_mark_is_skipped);
 	tcase_add_test(tests, an_array_of_other_objects_is_no_trace);
 	suite_add_tcase(suite, tests);

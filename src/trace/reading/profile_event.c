@@ -30,6 +30,7 @@ static const struct field_key args_9[] = { { "Device Id", FIELD_DEVICE_ID }, { 0
 static const struct field_key args_10[] = { { "Input Dims", FIELD_DIMS }, { "Input dims", FIELD_DIMS }, { 0 } };
 static const struct field_key args_11[] = { { "External id", FIELD_EXTERNAL_ID }, { "correlation", FIELD_CORRELATION },
 	{ "Device Type", FIELD_DEVICE_TYPE }, { "external id", FIELD_EXTERNAL_ID }, { 0 } };
+static const struct field_key args_12[] = { { "warps per SM", FIELD_WARPS }, { 0 } };
 static const struct field_key args_14[] = { { "correlation_id", FIELD_CORRELATION },
 	{ "Total Reserved", FIELD_RESERVED }, { "kernel_details", FIELD_DETAILS }, { "memcpy_details", FIELD_DETAILS },
 	{ "memset_details", FIELD_DETAILS }, { 0 } };
@@ -47,6 +48,7 @@ static const struct field_key *const arg_keys[KEY_LENGTH_MAX + 1] = { [4] = args
 	[9] = args_9,
 	[10] = args_10,
 	[11] = args_11,
+	[12] = args_12,
 	[14] = args_14,
 	[15] = args_15,
 	[20] = args_20,
@@ -210,6 +212,18 @@ static void take_host(struct profile *profile, const struct profile_event *event
 		widen(profile, start_ns, start_ns + duration_ns);
 }
 
+/* Kineto cannot compute the occupancy of a kernel with much dynamic shared memory, and writes 0. A true 0 is that of a
+ * kernel of a few warps. */
+static bool occupancy_of(const struct profile_event *event, double *percent)
+{
+	double warps;
+	if (!(event->has & 1u << FIELD_OCCUPANCY) || !token_number(event->fields[FIELD_OCCUPANCY], percent) ||
+		*percent < 0 || *percent > 100)
+		return false;
+	return *percent > 0 || !(event->has & 1u << FIELD_WARPS) || !token_number(event->fields[FIELD_WARPS], &warps) ||
+		warps < 1;
+}
+
 static void count_kernel(struct profile *profile, const struct profile_event *event, uint32_t name, int64_t duration_ns)
 {
 	struct profile_kernel *kernel = profile_kernel_of(profile, name);
@@ -221,8 +235,7 @@ static void count_kernel(struct profile *profile, const struct profile_event *ev
 	kernel->total_ns += duration_ns;
 	kernel->min_ns = duration_ns < kernel->min_ns ? duration_ns : kernel->min_ns;
 	kernel->max_ns = duration_ns > kernel->max_ns ? duration_ns : kernel->max_ns;
-	if (event->has & 1u << FIELD_OCCUPANCY && token_number(event->fields[FIELD_OCCUPANCY], &occupancy) &&
-		occupancy >= 0 && occupancy <= 100) {
+	if (occupancy_of(event, &occupancy)) {
 		kernel->occupancy_ns += (double)duration_ns;
 		kernel->occupancy_sum += (double)duration_ns * occupancy / 100;
 	}
