@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/buffer.h"
+#include "src/trace/analysis/profile_detail.h"
 #include "src/trace/output/profile_advice.h"
 #include "src/trace/output/profile_figures.h"
 #include "src/trace/output/profile_json.h"
@@ -86,6 +87,23 @@ START_TEST(an_operation_of_jax_has_gpu_time_and_no_known_cpu_time)
 }
 END_TEST
 
+START_TEST(pages_lead_from_an_operation_to_its_kernels_and_back)
+{
+	struct profile_op_detail of_op;
+	struct profile_work_detail of_kernel;
+	read_events(jax_gpu);
+	uint32_t dot = traces_name(all, "jit(step)/dot_general"), fusion = traces_name(all, "loop_fusion");
+	ck_assert(profile_detail_op(&all->profile, dot, &of_op));
+	ck_assert_uint_eq(of_op.kernels.count, 1);
+	ck_assert_uint_eq(of_op.kernels.rows[0].name, fusion);
+	ck_assert(profile_detail_work(&all->profile, fusion, &of_kernel));
+	ck_assert_uint_eq(of_kernel.ops.count, 1);
+	ck_assert_uint_eq(of_kernel.ops.rows[0].name, dot);
+	profile_detail_op_release(&of_op);
+	profile_detail_work_release(&of_kernel);
+}
+END_TEST
+
 START_TEST(python_functions_and_steps_of_jax_are_known)
 {
 	read_events(jax_gpu);
@@ -163,6 +181,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, NULL, teardown);
 	tcase_add_test(tests, streams_of_jax_are_counted_once_with_their_details);
 	tcase_add_test(tests, an_operation_of_jax_has_gpu_time_and_no_known_cpu_time);
+	tcase_add_test(tests, pages_lead_from_an_operation_to_its_kernels_and_back);
 	tcase_add_test(tests, python_functions_and_steps_of_jax_are_known);
 	tcase_add_test(tests, a_loop_of_xla_has_the_time_between_its_operations);
 	tcase_add_test(tests, an_npu_works_in_streams_and_groups_and_waits_are_no_work);

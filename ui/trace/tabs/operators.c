@@ -219,6 +219,7 @@ static const struct trace_table table = {
 	.value = value,
 	.text = text,
 	.position = position,
+	.tie_column = CELL_SELF_CPU,
 	.sort = by_self,
 	.about = about,
 	.open = open,
@@ -279,8 +280,9 @@ static const char *why_empty(const struct trace_scene *scene, char out[TRACE_WHY
 static const char *why_no_modules(const struct trace_scene *scene, char out[TRACE_WHY_SIZE])
 {
 	(void)out;
-	return has_any(scene, is_module)
-		? NULL
+	return has_any(scene, is_module) ? NULL
+		: !scene->analysis->profile.has_categories
+		? "The trace has no modules: only PyTorch writes them."
 		: "The trace has no modules: torch.profiler.profile(with_stack=True, with_modules=True) records them.";
 }
 
