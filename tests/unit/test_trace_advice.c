@@ -8,6 +8,7 @@
 #include "src/trace/analysis/profile_analysis.h"
 #include "src/trace/output/profile_advice.h"
 #include "src/trace/output/profile_figures.h"
+#include "src/trace/output/profile_text.h"
 #include "src/trace/store/profile_kinds.h"
 #include "tests/support/suite.h"
 
@@ -226,6 +227,19 @@ START_TEST(collectives_do_not_lower_the_occupancy)
 END_TEST
 
 /* Kineto writes 0 where it cannot compute the occupancy: the kernel has more than 48 kB of dynamic shared memory. */
+START_TEST(work_that_was_launched_before_the_trace_has_no_operator)
+{
+	struct buffer out = BUFFER_INIT;
+	struct profile_view view = { .width = 80 };
+	read_trace("", OP("aten::mm", "0", "100", "1") "," KERNEL("a", "10", "30", "1") "," KERNEL("b", "40", "10", "77"));
+	ck_assert_int_eq(profile_ops_missing_ns(all), 10000);
+	profile_as_text(&out, all, &view);
+	ck_assert_ptr_nonnull(
+		strstr(out.data, "\n  10.0 µs on the GPU (25 %) have no operator here: launched outside, or earlier\n"));
+	buffer_release(&out);
+}
+END_TEST
+
 START_TEST(an_occupancy_of_0_with_many_warps_is_unknown)
 {
 #define OCCUPIED(name, warps) \
@@ -272,6 +286,7 @@ int main(void)
 	tcase_add_test(tests, tensor_cores_are_advised_as_the_gpu_has_them);
 	tcase_add_test(tests, a_library_named_gemm_is_no_matrix_product);
 	tcase_add_test(tests, collectives_do_not_lower_the_occupancy);
+	tcase_add_test(tests, work_that_was_launched_before_the_trace_has_no_operator);
 	tcase_add_test(tests, an_occupancy_of_0_with_many_warps_is_unknown);
 	tcase_add_test(tests, a_byte_order_mark_is_skipped);
 	tcase_add_test(tests, an_array_of_other_objects_is_no_trace);

@@ -331,6 +331,8 @@ static void add_analysis(struct json *json, struct profile_analysis *analysis, c
 	add_steps(json, analysis);
 	add_advice(json, analysis);
 	add_ops(json, "operators", analysis, view, 1u << PROFILE_OP | 1u << PROFILE_ANNOTATION);
+	if (analysis->idle.gpu_count)
+		add_ns(json, "unattributed_gpu_s", (double)profile_ops_missing_ns(analysis));
 	profile_modules_as_json(json, analysis, view);
 	add_kernels(json, analysis, view);
 	add_copies(json, analysis);

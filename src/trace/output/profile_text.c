@@ -275,6 +275,20 @@ static bool has_flops(const struct profile_analysis *analysis, const struct prof
 	return false;
 }
 
+static void print_missing(struct buffer *out, const struct profile_analysis *analysis)
+{
+	char number[NUMBER_SIZE];
+	double missing = (double)profile_ops_missing_ns(analysis), all = missing;
+	for (uint32_t i = 0; i < analysis->ops.count; i++)
+		if (profile_kind_of(analysis->ops.rows[i].name) <= PROFILE_ANNOTATION)
+			all += (double)analysis->ops.rows[i].gpu_self_ns;
+	if (missing < all / 100 || missing <= 0)
+		return;
+	buffer_printf(out, "  %s on the GPU", time_text(number, missing));
+	buffer_printf(
+		out, " (%s) have no operator here: launched outside, or earlier\n", format_percent(number, missing / all));
+}
+
 static void print_ops(struct buffer *out, const struct profile_analysis *analysis, const struct profile_view *view)
 {
 	uint32_t count, shown;
@@ -307,6 +321,8 @@ static void print_ops(struct buffer *out, const struct profile_analysis *analysi
 			print_by(out, analysis, rows[i], view->width);
 	}
 	more(out, shown, count, "operator");
+	if (has_gpu)
+		print_missing(out, analysis);
 	free(rows);
 }
 

@@ -198,6 +198,10 @@ static void about(const struct trace_scene *scene, struct line *line)
 	if (is_tree(scene))
 		line_add(line, 3, ROLE_NORMAL, "each below the module that calls it");
 	line_add(line, 2, ROLE_NORMAL, trace_scene_gpu(scene) ? "share of the GPU's time" : "share of the CPU's time");
+	char number[NUMBER_SIZE];
+	if (scene->missing_gpu_s > scene->self_gpu_s / 100)
+		line_add(line, 2, ROLE_NORMAL, "%s of it has no operator here",
+			format_percent(number, scene->missing_gpu_s / scene->self_gpu_s));
 }
 
 static void about_modules(const struct trace_scene *scene, struct line *line)
