@@ -190,7 +190,7 @@ static const char *why_empty(const struct trace_scene *scene, char out[TRACE_WHY
 const struct trace_tab overview_trace_tab = {
 	.name = "Overview",
 	.short_name = "Over",
-	.keys = "q quit  Tab view  ↑↓ recommendation  Enter where  [] rank  ? help",
+	.keys = "q quit  Tab view  ↑↓ recommendation  Enter where  ? help",
 	.why_empty = why_empty,
 	.draw = draw,
 	.key = key,
