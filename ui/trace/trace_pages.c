@@ -139,7 +139,7 @@ static void fill_op(struct trace_scene *scene, struct trace_page *page, const st
 	section = (struct section){ "Called from", "outside the program's Python code", TRACE_LINK_NONE, true, has_gpu };
 	if (!is_unknown(&detail->lines))
 		add_section(scene, page, &section, &detail->lines);
-	else if (!profile->has_stacks)
+	else if (!profile->has_stacks && profile->has_categories)
 		start_section(page, section.title, "The trace has no stacks: with_stack=True records file and line.");
 	section = (struct section){ "Runs in", "no other operator", TRACE_LINK_OP, true, has_gpu };
 	add_section(scene, page, &section, &detail->callers);
