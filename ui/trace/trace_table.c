@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/trace/output/profile_shorten.h"
 #include "ui/core/layout.h"
-#include "ui/trace/trace_names.h"
 #include "ui/trace/trace_scene.h"
 #include "ui/widgets/parts.h"
 
@@ -224,7 +224,7 @@ static void draw_texts(const struct trace_scene *scene, const struct trace_table
 		from[count] = texts[i][0] ? texts[i] : none;
 		to[count++] = texts[SHOWN_MAX + i];
 	}
-	trace_names_shorten(from, (size_t)count, (size_t)width, to, SIZE);
+	profile_shorten(from, (size_t)count, (size_t)width, to, SIZE);
 	for (int i = 0; i < count; i++) {
 		uint32_t row = list->order[list->state.scroll + i];
 		enum role role = is_match(scene, table, row, list->state.search) ? ROLE_KEY

@@ -4,11 +4,11 @@
 
 #include "src/base/text.h"
 #include "src/trace/output/profile_advice.h"
+#include "src/trace/output/profile_shorten.h"
 #include "ui/core/layout.h"
 #include "ui/trace/tabs/overview_advice.h"
 #include "ui/trace/tabs/overview_gpu.h"
 #include "ui/trace/tabs/overview_steps.h"
-#include "ui/trace/trace_names.h"
 #include "ui/trace/trace_scene.h"
 #include "ui/widgets/parts.h"
 
@@ -74,7 +74,7 @@ static void draw_top(struct trace_scene *scene, const struct trace_tab *tab, enu
 		from[count] = names[count];
 		to[count] = shown[count];
 	}
-	trace_names_shorten(from, (size_t)count, (size_t)top.name, to, TRACE_TEXT_SIZE);
+	profile_shorten(from, (size_t)count, (size_t)top.name, to, TRACE_TEXT_SIZE);
 	for (int i = 0; i < count; i++)
 		draw_top_row(scene, &top, i, to[i], canvas, rect_row(inside, i));
 }

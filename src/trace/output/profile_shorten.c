@@ -1,4 +1,4 @@
-#include "ui/trace/trace_names.h"
+#include "src/trace/output/profile_shorten.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static bool note_all(
 	return has_new;
 }
 
-void trace_names_shorten(const char *const *texts, size_t count, size_t cells, char *const *out, size_t size)
+void profile_shorten(const char *const *texts, size_t count, size_t cells, char *const *out, size_t size)
 {
 	enum { CELLS_MIN = 12, ROWS_MAX = 256, PASSES = 3 };
 	struct differences differences[ROWS_MAX] = { { .count = 0 } };
