@@ -227,6 +227,22 @@ START_TEST(collectives_do_not_lower_the_occupancy)
 END_TEST
 
 /* Kineto writes 0 where it cannot compute the occupancy: the kernel has more than 48 kB of dynamic shared memory. */
+/* Products of different sizes have long names that differ in the middle. */
+START_TEST(names_in_text_show_where_they_differ)
+{
+	struct buffer out = BUFFER_INIT;
+	struct profile_view view = { .width = 80 };
+	read_trace("",
+		KERNEL("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8_stage3_warpsize1x2x1_ffma_kernel", "10", "30",
+			"1") "," KERNEL("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_kernel",
+			"40", "10", "1"));
+	profile_as_text(&out, all, &view);
+	ck_assert_ptr_nonnull(strstr(out.data, "e32x32x8"));
+	ck_assert_ptr_nonnull(strstr(out.data, "e64x64x8"));
+	buffer_release(&out);
+}
+END_TEST
+
 START_TEST(work_that_was_launched_before_the_trace_has_no_operator)
 {
 	struct buffer out = BUFFER_INIT;
@@ -286,6 +302,7 @@ int main(void)
 	tcase_add_test(tests, tensor_cores_are_advised_as_the_gpu_has_them);
 	tcase_add_test(tests, a_library_named_gemm_is_no_matrix_product);
 	tcase_add_test(tests, collectives_do_not_lower_the_occupancy);
+	tcase_add_test(tests, names_in_text_show_where_they_differ);
 	tcase_add_test(tests, work_that_was_launched_before_the_trace_has_no_operator);
 	tcase_add_test(tests, an_occupancy_of_0_with_many_warps_is_unknown);
 	tcase_add_test(tests, a_byte_order_mark_is_skipped);

@@ -10,11 +10,11 @@
 #include "src/trace/analysis/profile_modules.h"
 #include "src/trace/analysis/profile_streams.h"
 #include "src/trace/output/profile_modules_out.h"
+#include "src/trace/output/profile_shorten.h"
 #include "src/trace/output/profile_view.h"
 #include "src/trace/output/profile_text.h"
 #include "tests/support/suite.h"
 #include "tests/support/traces.h"
-#include "src/trace/output/profile_shorten.h"
 #include "ui/trace/trace_strip.h"
 
 #define RESNET "tests/fixtures/traces/h100-resnet18.pt.trace.json.gz"
