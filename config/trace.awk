@@ -6,7 +6,7 @@ BEGIN {
 }
 /^#/ || /^$/ { next }
 /^[a-z_]+:$/ { if (name) print "},"; name = substr($0, 1, length($0) - 1); print "{ .name = " quoted(name) ","; next }
-name && /^  (if|severity|message|meaning|advice): ./ {
+name && /^  (if|severity|message|meaning|advice|elsewhere): ./ {
 	at = index($0, ": ")
 	key = substr($0, 3, at - 3)
 	print "." (key == "if" ? "condition" : key) " = " quoted(substr($0, at + 2)) ","

@@ -8,6 +8,7 @@
 #include "src/trace/analysis/profile_analysis.h"
 #include "src/trace/output/profile_advice.h"
 #include "src/trace/output/profile_figures.h"
+#include "src/trace/output/profile_text.h"
 #include "src/trace/store/profile_kinds.h"
 #include "tests/support/suite.h"
 
@@ -127,6 +128,48 @@ START_TEST(waits_in_item_are_reported_once)
 }
 END_TEST
 
+#define COPY(name, ts, dur, id) \
+	EVENT("gpu_memcpy", name, "7", ts, dur, "\"device\":0,\"bytes\":1000000,\"correlation\":" id)
+#define CALL_OF(name, ts, dur, id) EVENT("cuda_runtime", name, "1", ts, dur, "\"correlation\":" id)
+
+/* Of 1,000 µs, two copies run for 100 µs each, and the GPU is idle for 200 µs around the first, 100 µs around the
+ * second, while the CPU waits. */
+#define COPIES_OF(first, second) \
+	OP("aten::copy_", "0", "310", "1") \
+	"," CALL_OF("cudaMemcpyAsync", "0", "100", "11") "," CALL_OF( \
+		"cudaStreamSynchronize", "100", "200", "12") "," COPY(first, "150", "100", "11") "," OP("aten::copy_", "310", \
+		"200", "2") "," CALL_OF("cudaMemcpyAsync", "310", "200", "13") "," COPY(second, "410", "100", \
+		"13") "," KERNEL("gemm", "510", "490", "3")
+#define PAGEABLE "Memcpy HtoD (Pageable -> Device)"
+#define TO_HOST "Memcpy DtoH (Device -> Pageable)"
+
+START_TEST(a_pageable_copy_that_the_host_waits_for_is_reported_once)
+{
+	read_trace("", COPIES_OF(PAGEABLE, PAGEABLE));
+	ck_assert(!holds("waits_for_copies"));
+	expect_message("pageable_copies",
+		"2 copies from pageable memory take 200 µs (20 % of the time) at 10.0 GB/s; GPU idle 30 % of the time while "
+		"the "
+		"CPU waits for them");
+	profile_analysis_release(all);
+	is_open = false;
+	read_trace("", COPIES_OF(TO_HOST, TO_HOST));
+	ck_assert(!holds("pageable_copies"));
+	expect_message("waits_for_copies", "GPU idle 30 % of the time while the CPU waits in a copy");
+}
+END_TEST
+
+START_TEST(each_copy_that_the_host_waits_for_has_its_own_cause)
+{
+	read_trace("", COPIES_OF(TO_HOST, PAGEABLE));
+	expect_message("waits_for_copies", "GPU idle 20 % of the time while the CPU waits in a copy");
+	expect_message("pageable_copies",
+		"1 copy from pageable memory takes 100 µs (10 % of the time) at 10.0 GB/s; GPU idle 10 % of the time while the "
+		"CPU "
+		"waits for them");
+}
+END_TEST
+
 START_TEST(a_collective_is_no_dominant_operator)
 {
 	read_trace("",
@@ -183,6 +226,46 @@ START_TEST(collectives_do_not_lower_the_occupancy)
 }
 END_TEST
 
+/* Kineto writes 0 where it cannot compute the occupancy: the kernel has more than 48 kB of dynamic shared memory. */
+/* Products of different sizes have long names that differ in the middle. */
+START_TEST(names_in_text_show_where_they_differ)
+{
+	struct buffer out = BUFFER_INIT;
+	struct profile_view view = { .width = 80 };
+	read_trace("",
+		KERNEL("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8_stage3_warpsize1x2x1_ffma_kernel", "10", "30",
+			"1") "," KERNEL("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_kernel",
+			"40", "10", "1"));
+	profile_as_text(&out, all, &view);
+	ck_assert_ptr_nonnull(strstr(out.data, "e32x32x8"));
+	ck_assert_ptr_nonnull(strstr(out.data, "e64x64x8"));
+	buffer_release(&out);
+}
+END_TEST
+
+START_TEST(work_that_was_launched_before_the_trace_has_no_operator)
+{
+	struct buffer out = BUFFER_INIT;
+	struct profile_view view = { .width = 80 };
+	read_trace("", OP("aten::mm", "0", "100", "1") "," KERNEL("a", "10", "30", "1") "," KERNEL("b", "40", "10", "77"));
+	ck_assert_int_eq(profile_ops_missing_ns(all), 10000);
+	profile_as_text(&out, all, &view);
+	ck_assert_ptr_nonnull(
+		strstr(out.data, "\n  10.0 µs on the GPU (25 %) have no operator here: launched outside, or earlier\n"));
+	buffer_release(&out);
+}
+END_TEST
+
+START_TEST(an_occupancy_of_0_with_many_warps_is_unknown)
+{
+#define OCCUPIED(name, warps) \
+	EVENT("kernel", name, "7", "0", "10", "\"warps per SM\":" warps ",\"est. achieved occupancy %\":0")
+	read_trace("", OCCUPIED("nvjet_sm90", "11.636364") "," OCCUPIED("tiny", "0.030303"));
+	ck_assert_double_eq(all->profile.kernels[0].occupancy_ns, 0);
+	ck_assert_double_eq(all->profile.kernels[1].occupancy_ns, 10000);
+}
+END_TEST
+
 START_TEST(a_byte_order_mark_is_skipped)
 {
 	struct reason reason = { "", "" };
@@ -212,11 +295,16 @@ int main(void)
 	tcase_add_test(tests, short_gaps_between_kernels_are_launch_bound);
 	tcase_add_test(tests, time_to_set_up_the_gpu_is_no_stall);
 	tcase_add_test(tests, waits_in_item_are_reported_once);
+	tcase_add_test(tests, a_pageable_copy_that_the_host_waits_for_is_reported_once);
+	tcase_add_test(tests, each_copy_that_the_host_waits_for_has_its_own_cause);
 	tcase_add_test(tests, a_collective_is_no_dominant_operator);
 	tcase_add_test(tests, a_dominant_operator_takes_a_part_of_the_time);
 	tcase_add_test(tests, tensor_cores_are_advised_as_the_gpu_has_them);
 	tcase_add_test(tests, a_library_named_gemm_is_no_matrix_product);
 	tcase_add_test(tests, collectives_do_not_lower_the_occupancy);
+	tcase_add_test(tests, names_in_text_show_where_they_differ);
+	tcase_add_test(tests, work_that_was_launched_before_the_trace_has_no_operator);
+	tcase_add_test(tests, an_occupancy_of_0_with_many_warps_is_unknown);
 	tcase_add_test(tests, a_byte_order_mark_is_skipped);
 	tcase_add_test(tests, an_array_of_other_objects_is_no_trace);
 	suite_add_tcase(suite, tests);

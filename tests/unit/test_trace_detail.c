@@ -10,11 +10,11 @@
 #include "src/trace/analysis/profile_modules.h"
 #include "src/trace/analysis/profile_streams.h"
 #include "src/trace/output/profile_modules_out.h"
+#include "src/trace/output/profile_shorten.h"
 #include "src/trace/output/profile_view.h"
 #include "src/trace/output/profile_text.h"
 #include "tests/support/suite.h"
 #include "tests/support/traces.h"
-#include "ui/trace/trace_names.h"
 #include "ui/trace/trace_strip.h"
 
 #define RESNET "tests/fixtures/traces/h100-resnet18.pt.trace.json.gz"
@@ -339,7 +339,7 @@ static void shorten(const char *const *texts, size_t count, size_t cells, char o
 	char *to[8];
 	for (size_t i = 0; i < count; i++)
 		to[i] = out[i];
-	trace_names_shorten(texts, count, cells, to, sizeof out[0]);
+	profile_shorten(texts, count, cells, to, sizeof out[0]);
 }
 
 START_TEST(names_that_fit_stay_and_a_long_one_loses_its_middle)

@@ -167,6 +167,46 @@ START_TEST(a_file_without_events_is_cut_off_or_no_trace)
 }
 END_TEST
 
+/* What people take for a trace; the second byte of a protobuf is a length. */
+START_TEST(a_file_of_another_format_is_named_with_what_to_do)
+{
+	static const struct {
+		const char *text, *reason, *remedy;
+	} rows[] = {
+		{ "\x28\xb5\x2f\xfd____________", "no trace: it is compressed with zstd", "unpack it first: zstd -d FILE" },
+		{ "PK\3\4_____________", "no trace: it is a zip archive", "unpack it first: unzip FILE" },
+		{ "\n\x08\x12\x0c/device:TPU:0", "no trace: it is a protobuf, such as an XPlane",
+			"give the .trace.json.gz beside it, or export a Chrome trace (JSON)" },
+		{ "\nnothing but words", "no trace: it has no traceEvents",
+			"give a file that torch.profiler wrote (export_chrome_trace)" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct reason reason = { "", "" };
+		ck_assert_int_eq(
+			profile_analyse_memory(all, rows[i].text, strlen(rows[i].text), GROUP_NAME, &reason), STATUS_UNSUPPORTED);
+		ck_assert_str_eq(reason.text, rows[i].reason);
+		ck_assert_str_eq(reason.remedy, rows[i].remedy);
+	}
+}
+END_TEST
+
+/* A file system that lost a block has zeros there. */
+START_TEST(what_stands_behind_a_hole_of_zeros_is_read)
+{
+	buffer_puts(&text, "{\"traceEvents\": [");
+	for (unsigned i = 0; i < 400; i++)
+		add_event(i, "");
+	buffer_puts(&text, "\n]}");
+	memset(text.data + 20000, 0, 4096);
+	read_text();
+	ck_assert(!all->profile.is_cut);
+	ck_assert_uint_eq(all->profile.damaged_count, 1);
+	ck_assert_uint_gt(all->profile.event_count, 360);
+	ck_assert_int_eq(all->profile.end_ns, 1000 * (1000 + 10 * 399) + 250 + 3125);
+	profile_analysis_release(all);
+}
+END_TEST
+
 START_TEST(a_layout_that_was_learnt_does_not_hide_another)
 {
 	/* Times of 1, 2, 4, … µs: the sum says which events were read right. */
@@ -242,6 +282,8 @@ int main(void)
 	tcase_add_test(cases, damage_in_a_file_is_found_at_its_byte);
 	tcase_add_test(cases, damage_is_not_taken_for_an_event_that_goes_on);
 	tcase_add_test(cases, a_file_without_events_is_cut_off_or_no_trace);
+	tcase_add_test(cases, a_file_of_another_format_is_named_with_what_to_do);
+	tcase_add_test(cases, what_stands_behind_a_hole_of_zeros_is_read);
 	tcase_add_test(cases, a_layout_that_was_learnt_does_not_hide_another);
 	tcase_add_test(cases, more_layouts_than_are_kept_are_read_all_the_same);
 	tcase_add_test(cases, idle_time_between_kernels_equals_holistic_trace_analysis);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/trace/output/profile_shorten.h"
 #include "ui/core/layout.h"
-#include "ui/trace/trace_names.h"
 #include "ui/trace/trace_table.h"
 #include "ui/widgets/parts.h"
 
@@ -229,7 +229,7 @@ void trace_page_draw(struct trace_page *page, struct canvas *canvas, struct rect
 		to[i] = names[i];
 	}
 	if (names)
-		trace_names_shorten(
+		profile_shorten(
 			from, (size_t)shown, (size_t)(name_width(inside) > 0 ? name_width(inside) : 0), to, sizeof *names);
 	for (int i = 0; names && i < shown; i++) {
 		draw_row(page, &page->rows[page->state.scroll + i], names[i], canvas, inside, inside.y + i);

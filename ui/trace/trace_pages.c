@@ -102,6 +102,7 @@ static void add_op_figures(const struct trace_scene *scene, struct trace_page *p
 			continue;
 		double own = profile_op_flops(scene->analysis, op);
 		sum.count += op->count;
+		sum.has_host |= op->has_host;
 		sum.self_ns += op->self_ns;
 		sum.total_ns += op->total_ns;
 		sum.gpu_self_ns += op->gpu_self_ns;
@@ -110,9 +111,9 @@ static void add_op_figures(const struct trace_scene *scene, struct trace_page *p
 	}
 	bool has_gpu = trace_scene_gpu(scene) != NULL;
 	trace_page_text(page, ROLE_NORMAL, "%s call%s · CPU: self %s, total %s · GPU: self %s, total %s",
-		format_grouped(text[0], sum.count), sum.count == 1 ? "" : "s", time_of(text[1], sum.self_ns),
-		time_of(text[2], sum.total_ns), has_gpu ? time_of(text[3], sum.gpu_self_ns) : "–",
-		has_gpu ? time_of(text[4], sum.gpu_total_ns) : "–");
+		format_grouped(text[0], sum.count), sum.count == 1 ? "" : "s",
+		sum.has_host ? time_of(text[1], sum.self_ns) : "–", sum.has_host ? time_of(text[2], sum.total_ns) : "–",
+		has_gpu ? time_of(text[3], sum.gpu_self_ns) : "–", has_gpu ? time_of(text[4], sum.gpu_total_ns) : "–");
 	int64_t ns = has_gpu ? sum.gpu_total_ns : sum.total_ns;
 	if (flops > 0 && ns > 0)
 		trace_page_text(page, ROLE_NORMAL, "%s TFLOP/s", format_rate(text[5], flops / 1e3 / (double)ns));
@@ -133,12 +134,12 @@ static void fill_op(struct trace_scene *scene, struct trace_page *page, const st
 	section = (struct section){ "Input shapes", "not recorded", TRACE_LINK_NONE, true, has_gpu };
 	if (!is_unknown(&detail->shapes))
 		add_section(scene, page, &section, &detail->shapes);
-	else if (!profile->has_shapes)
+	else if (!profile->has_shapes && profile->has_categories)
 		start_section(page, section.title, "The trace has no shapes: record_shapes=True records them.");
 	section = (struct section){ "Called from", "outside the program's Python code", TRACE_LINK_NONE, true, has_gpu };
 	if (!is_unknown(&detail->lines))
 		add_section(scene, page, &section, &detail->lines);
-	else if (!profile->has_stacks)
+	else if (!profile->has_stacks && profile->has_categories)
 		start_section(page, section.title, "The trace has no stacks: with_stack=True records file and line.");
 	section = (struct section){ "Runs in", "no other operator", TRACE_LINK_OP, true, has_gpu };
 	add_section(scene, page, &section, &detail->callers);

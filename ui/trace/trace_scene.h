@@ -48,7 +48,8 @@ struct trace_scene {
 	struct profile_analysis *analysis; /* of the rank */
 	struct profile_figures figures;    /* of the rank */
 	struct profile_streams streams;    /* of the rank */
-	double self_gpu_s, self_cpu_s;     /* of the rank: the sums over its operators */
+	double self_cpu_s;                 /* of the rank: the sum over its operators */
+	double self_gpu_s, missing_gpu_s;  /* of the rank: of all work on GPUs; of what belongs to no operator */
 	enum trace_tab_id tab;
 	struct trace_list lists[TRACE_TAB_COUNT]; /* the tabs' tables; state of tabs without one */
 	struct trace_list tops[2];                /* of the overview: operators, kernels */

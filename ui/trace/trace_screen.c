@@ -47,7 +47,8 @@ static void find_rules(struct trace_scene *scene)
 static void sum_operators(struct trace_scene *scene)
 {
 	const struct profile_ops *ops = &scene->analysis->ops;
-	scene->self_gpu_s = scene->self_cpu_s = 0;
+	scene->missing_gpu_s = scene->self_gpu_s = (double)profile_ops_missing_ns(scene->analysis) / 1e9;
+	scene->self_cpu_s = 0;
 	for (uint32_t i = 0; i < ops->count; i++)
 		if (profile_kind_of(ops->rows[i].name) <= PROFILE_ANNOTATION) {
 			scene->self_gpu_s += (double)ops->rows[i].gpu_self_ns / 1e9;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/trace/output/profile_shorten.h"
 #include "ui/core/layout.h"
-#include "ui/trace/trace_names.h"
 #include "ui/trace/trace_scene.h"
 #include "ui/widgets/parts.h"
 
@@ -36,7 +36,16 @@ static int by_text(const struct comparison *by, uint32_t a, uint32_t b)
 	return strcmp(x, y);
 }
 
-/* Unknown values come last in both directions; equal rows keep their order. */
+/* Of rows whose numbers are equal. */
+static int by_tie(const struct comparison *by, uint32_t i, uint32_t k)
+{
+	int column = by->table->tie_column;
+	double x = column ? value_at(by->table, by->list, i, column) : 0,
+		   y = column ? value_at(by->table, by->list, k, column) : 0;
+	return x > y ? -1 : x < y ? 1 : (i > k) - (i < k);
+}
+
+/* Unknown values come last in both directions. */
 static int compare(const void *a, const void *b, void *context)
 {
 	const struct comparison *by = context;
@@ -53,8 +62,10 @@ static int compare(const void *a, const void *b, void *context)
 	} else {
 		double x = value_at(by->table, by->list, i, state->sort), y = value_at(by->table, by->list, k, state->sort);
 		if (isnan(x) || isnan(y))
-			return isnan(x) && isnan(y) ? (i > k) - (i < k) : isnan(x) - isnan(y);
-		order = (x > y) - (x < y);
+			return isnan(x) && isnan(y) ? by_tie(by, i, k) : isnan(x) - isnan(y);
+		if (x <= y && x >= y)
+			return by_tie(by, i, k);
+		order = x > y ? 1 : -1;
 	}
 	order = state->sort_ascending ? order : -order;
 	return order ? order : (i > k) - (i < k);
@@ -213,7 +224,7 @@ static void draw_texts(const struct trace_scene *scene, const struct trace_table
 		from[count] = texts[i][0] ? texts[i] : none;
 		to[count++] = texts[SHOWN_MAX + i];
 	}
-	trace_names_shorten(from, (size_t)count, (size_t)width, to, SIZE);
+	profile_shorten(from, (size_t)count, (size_t)width, to, SIZE);
 	for (int i = 0; i < count; i++) {
 		uint32_t row = list->order[list->state.scroll + i];
 		enum role role = is_match(scene, table, row, list->state.search) ? ROLE_KEY

@@ -48,6 +48,8 @@ struct trace_table {
 	void (*text)(const struct trace_scene *scene, uint32_t row, int column, char out[TRACE_TEXT_SIZE]);
 	/* Of rows that are a tree: the position in it, by which columns of names sort. NULL, or NAN: texts sort. */
 	double (*position)(const struct trace_scene *scene, uint32_t row);
+	/* Of rows with equal numbers the one with more here comes first; 0: they keep their order. */
+	int tie_column;
 	/* The column to sort by at first. */
 	int (*sort)(const struct trace_scene *scene);
 	/* Pieces for the right end of the title; NULL: none. */

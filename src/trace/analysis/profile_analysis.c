@@ -103,6 +103,7 @@ const char *profile_analysis_loss(const struct profile_analysis *analysis, char 
 			": figures lack those events; copy the file again",
 			profile->damaged_count, profile->damaged_count == 1 ? "" : "s", profile->damaged_offset);
 	else if (profile->ignored_count)
-		snprintf(out, size, "%" PRIu64 " events without a valid time are left out", profile->ignored_count);
+		snprintf(out, size, "%" PRIu64 " event%s without a valid time %s left out", profile->ignored_count,
+			profile->ignored_count == 1 ? "" : "s", profile->ignored_count == 1 ? "is" : "are");
 	return out;
 }

@@ -78,6 +78,9 @@ static void add_launch(const struct profile_launch *launch, void *context)
 	const struct profile_host *host = launch->op;
 	uint32_t part = 0;
 	bool is_found = false;
+	/* What JAX says of a kernel comes before the host's event that launches it, as in the table. */
+	if (launch->work->op)
+		host = NULL, is_found = launch->work->op == search->name;
 	if (host && !has_row(search->profile, host))
 		host = around(search->profile, launch->op_track, host);
 	for (; host; host = around(search->profile, launch->op_track, host)) {
@@ -143,7 +146,8 @@ static void add_work(const struct profile_launch *launch, void *context)
 		0, work->duration_ns);
 	if (op && !has_row(search->profile, op))
 		op = around(search->profile, launch->op_track, op);
-	profile_shares_add(search->profile, &search->out->ops, row_of(search->profile, op), 1, 0, work->duration_ns);
+	profile_shares_add(
+		search->profile, &search->out->ops, work->op ? work->op : row_of(search->profile, op), 1, 0, work->duration_ns);
 }
 
 bool profile_detail_work(struct profile *profile, uint32_t name, struct profile_work_detail *out)

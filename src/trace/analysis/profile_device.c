@@ -180,6 +180,19 @@ static void note_launcher(struct join *join, struct profile_kernel *kernel, uint
 	}
 }
 
+/* A row of its own for the operation of JAX that a kernel computes; the host does not say when it runs. */
+static void add_operation(struct join *join, const struct profile_work *work)
+{
+	const struct profile_host operation = { .name = work->op, .parent = PROFILE_NONE };
+	struct profile_op *row = profile_host_row(join->profile, join->ops, NULL, &operation);
+	if (!row)
+		return;
+	row->count += !row->has_host;
+	row->gpu_total_ns += work->duration_ns;
+	row->gpu_self_ns += work->duration_ns;
+	row->kernel_count++;
+}
+
 static void join_work(const struct profile_launch *launch, void *context)
 {
 	struct join *join = context;
@@ -191,7 +204,11 @@ static void join_work(const struct profile_launch *launch, void *context)
 		kernel->delay_ns += work->start_ns - launch->call->start_ns;
 		kernel->delay_count++;
 	}
-	if (launch->op) {
+	if (work->op) {
+		add_operation(join, work);
+		if (kernel)
+			note_launcher(join, kernel, work->op, work->duration_ns);
+	} else if (launch->op) {
 		add_to_rows(join, launch->op_track, launch->op, work->duration_ns);
 		if (kernel)
 			note_launcher(join, kernel, profile_name_of(launch->op->name), work->duration_ns);

@@ -119,6 +119,7 @@ static void count_row(
 		nest->profile, nest->ops, profile_host_row_name(nest->profile, host->name), by_of(nest->ops, host, frame));
 	if (!row)
 		return;
+	row->has_host = true;
 	row->count += (uint64_t)sign;
 	row->total_ns += sign * host->duration_ns;
 	row->self_ns += sign * self_ns;

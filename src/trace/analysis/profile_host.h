@@ -14,6 +14,7 @@ struct profile_op {
 	uint64_t count;
 	int64_t total_ns, self_ns, gpu_total_ns, gpu_self_ns;
 	uint64_t kernel_count; /* launched by itself */
+	bool has_host;         /* the host says when it runs; else its times on the CPU are unknown */
 	/* of a module, see profile_modules.h: the name of the one that calls it, 0 = none; position from 1 */
 	uint32_t parent, depth, position;
 };

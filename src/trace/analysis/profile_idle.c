@@ -143,9 +143,10 @@ static bool collect(const struct profile *profile, int32_t device, struct merge 
 
 /* -- gaps -- */
 
-static void split_gaps(struct profile_gpu *gpu, const struct merge *merge, const struct profile_waits *waits)
+static void split_gaps(struct profile_gpu *gpu, const struct merge *merge, const struct profile_waits *waits,
+	const struct profile_waits *uploads)
 {
-	uint32_t at = 0;
+	uint32_t at = 0, upload = 0;
 	for (uint32_t i = 0; i < merge->gap_count; i++) {
 		const struct stretch *gap = &merge->gaps[i];
 		int64_t split[IDLE_KIND_COUNT];
@@ -155,6 +156,8 @@ static void split_gaps(struct profile_gpu *gpu, const struct merge *merge, const
 		bool is_stall = gap->end_ns - gap->start_ns >= PROFILE_STALL_NS;
 		*(is_stall ? &gpu->stall_ns : &gpu->launch_ns) += split[IDLE_HOST];
 		gpu->stall_count += is_stall && split[IDLE_HOST] >= PROFILE_STALL_NS;
+		upload = profile_waits_split(uploads, upload, gap->start_ns, gap->end_ns, split);
+		gpu->pageable_ns += split[IDLE_COPIES];
 	}
 }
 
@@ -283,6 +286,10 @@ static void time_steps(struct profile_idle *idle, const struct merge *merge, con
 static void all_steps(struct profile *profile, struct profile_idle *idle)
 {
 	find_steps(profile, idle, "ProfilerStep#", false);
+	bool has_names = idle->step_count > 0;
+	for (uint32_t i = 0; i < profile->step_count && !has_names; i++)
+		add_step(profile, idle, profile->steps[i].number, profile->steps[i].start_ns,
+			profile->steps[i].start_ns + profile->steps[i].duration_ns);
 	if (!idle->step_count) {
 		find_steps(profile, idle, "Optimizer.step#", true);
 		idle->steps_are_inferred = idle->step_count > 0;
@@ -304,8 +311,8 @@ static struct profile_gpu *gpu_of(struct profile_idle *idle, int32_t device)
 	return &idle->gpus[idle->gpu_count++];
 }
 
-static bool find_gpu(
-	struct profile *profile, const struct profile_waits *waits, struct profile_idle *idle, uint32_t index)
+static bool find_gpu(struct profile *profile, const struct profile_waits *waits, const struct profile_waits *uploads,
+	struct profile_idle *idle, uint32_t index)
 {
 	struct profile_gpu *gpu = &idle->gpus[index];
 	struct merge merge = { 0 };
@@ -313,7 +320,7 @@ static bool find_gpu(
 	if (is_good) {
 		sweep(profile, gpu, &merge);
 		if (gpu->has_split)
-			split_gaps(gpu, &merge, waits);
+			split_gaps(gpu, &merge, waits, uploads);
 		idle->gaps_found += merge.gap_count;
 		for (uint32_t i = 0; i < merge.gap_count; i++)
 			keep_longest(idle, index, &merge.gaps[i]);
@@ -328,7 +335,9 @@ static bool find_gpu(
 
 bool profile_idle_find(struct profile *profile, struct profile_waits *waits, struct profile_idle *idle)
 {
-	bool has_host = false, has_runtime = false, is_good = profile_waits_flatten(profile, waits);
+	struct profile_waits uploads = { 0 };
+	bool has_host = false, has_runtime = false,
+		 is_good = profile_waits_flatten(profile, waits) && profile_waits_of_uploads(profile, waits, &uploads);
 	for (uint32_t i = 0; i < profile->track_count; i++) {
 		const struct profile_track *track = &profile->tracks[i];
 		struct profile_gpu *gpu = track->work_count ? gpu_of(idle, track->device) : NULL;
@@ -340,8 +349,9 @@ bool profile_idle_find(struct profile *profile, struct profile_waits *waits, str
 	all_steps(profile, idle);
 	for (uint32_t i = 0; i < idle->gpu_count && is_good; i++) {
 		idle->gpus[i].has_split = has_host;
-		is_good = find_gpu(profile, waits, idle, i);
+		is_good = find_gpu(profile, waits, &uploads, idle, i);
 	}
+	free(uploads.rows);
 	for (uint32_t i = 0; i < idle->gap_count && has_host; i++)
 		explain_gap(profile, waits, &idle->gaps[i], has_runtime);
 	return is_good;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "src/trace/analysis/profile_device.h"
 #include "src/trace/store/profile_kinds.h"
 
 struct edge {
@@ -87,4 +88,57 @@ uint32_t profile_waits_split(
 		split[IDLE_HOST] -= common;
 	}
 	return first;
+}
+
+/* -- copies from pageable memory -- */
+
+struct uploads {
+	struct profile *profile;
+	const struct profile_waits *waits;
+	struct profile_waits *out;
+};
+
+/* The first wait that ends after a time. */
+static uint32_t wait_after(const struct profile_waits *waits, int64_t at_ns)
+{
+	uint32_t low = 0, high = waits->count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (waits->rows[middle].end_ns <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* PyTorch calls the driver to copy, and then to wait, within aten::copy_. */
+static void add_upload(const struct profile_launch *launch, void *context)
+{
+	struct uploads *uploads = context;
+	const struct profile_names *names = &uploads->profile->names;
+	const struct profile_waits *waits = uploads->waits;
+	struct profile_waits *out = uploads->out;
+	if (!launch->call || profile_kind_of(launch->work->name) != PROFILE_COPY ||
+		!profile_copy_is_pageable_upload(names, profile_name_of(launch->work->name)))
+		return;
+	bool has_op = launch->op && profile_names_begin(names, profile_name_of(launch->op->name), "aten::copy_");
+	const struct profile_host *copy = has_op ? launch->op : launch->call;
+	for (uint32_t i = wait_after(waits, copy->start_ns);
+		 i < waits->count && waits->rows[i].start_ns < profile_host_end(copy); i++) {
+		const struct profile_wait *wait = &waits->rows[i];
+		if (wait->trait != IDLE_COPIES ||
+			!profile_grow(uploads->profile, &out->rows, &out->capacity, out->count, sizeof *out->rows))
+			continue;
+		out->rows[out->count++] =
+			(struct profile_wait){ wait->start_ns > copy->start_ns ? wait->start_ns : copy->start_ns,
+				wait->end_ns < profile_host_end(copy) ? wait->end_ns : profile_host_end(copy), TRAIT_COPY };
+	}
+}
+
+bool profile_waits_of_uploads(struct profile *profile, const struct profile_waits *waits, struct profile_waits *uploads)
+{
+	struct uploads context = { profile, waits, uploads };
+	return profile_device_each(profile, add_upload, &context) && !profile->no_memory &&
+		profile_waits_flatten(profile, uploads);
 }

@@ -12,4 +12,9 @@ bool profile_waits_flatten(struct profile *profile, struct profile_waits *waits)
 uint32_t profile_waits_split(const struct profile_waits *waits, uint32_t first, int64_t start_ns, int64_t end_ns,
 	int64_t split[IDLE_KIND_COUNT]);
 
+/* Of flat waits, the parts in copies from pageable memory to a GPU, flat too. After profile_host_nest(). False: no
+ * memory. */
+bool profile_waits_of_uploads(
+	struct profile *profile, const struct profile_waits *waits, struct profile_waits *uploads);
+
 #endif

@@ -37,6 +37,13 @@ bool profile_rule_holds(const struct profile_rule *rule, const struct profile_fi
 	return false;
 }
 
+const char *profile_rule_advice(const struct profile_rule *rule, const struct profile_figures *figures)
+{
+	static const char name[] = "trace.is_torch";
+	const struct profile_figure *figure = profile_figures_named(figures, name, sizeof name - 1);
+	return rule->elsewhere && figure && figure->value == 0 ? rule->elsewhere : rule->advice;
+}
+
 enum { SHOWN_SIZE = 200 };
 
 /* "{copies.count}" is the figure's value, "{copies.count:copy|copies}" the word for it. *at: its bracket, afterwards

@@ -119,22 +119,33 @@ static void add_kernels(struct profile_figures *out, struct profile_analysis *an
 	add(out, "occupancy.mean_ratio", FORM_RATIO, ratio(occupancy, occupied));
 }
 
+/* A part of the time that is too small to be worth a line. */
+static double unless_small(double value) { return value >= 0.02 ? value : NAN; }
+
 static void add_copies(struct profile_figures *out, const struct profile_analysis *analysis, double window)
 {
-	double count = 0, bytes = 0, time = 0;
+	const struct profile_names *names = &analysis->profile.names;
+	const struct profile_gpu *gpu = analysis->idle.gpu_count ? &analysis->idle.gpus[0] : NULL;
+	double count = 0, bytes = 0, time = 0, idle = NAN, pageable_idle = NAN;
 	for (uint32_t i = 0; i < analysis->profile.copy_count; i++) {
 		const struct profile_copy *copy = &analysis->profile.copies[i];
-		if (profile_copy_is_pinned(&analysis->profile.names, copy->name) != 0 ||
-			profile_copy_direction(&analysis->profile.names, copy->name) != COPY_HTOD)
+		if (!profile_copy_is_pageable_upload(names, copy->name))
 			continue;
 		count += (double)copy->count;
 		bytes += (double)copy->bytes;
 		time += seconds(copy->total_ns);
 	}
+	if (gpu && gpu->has_split) {
+		idle = ratio(seconds(gpu->idle_split_ns[IDLE_COPIES]), window);
+		pageable_idle = ratio(seconds(gpu->pageable_ns), window);
+	}
 	add(out, "copies.pageable_count", FORM_COUNT, count);
 	add(out, "copies.pageable_s", FORM_SECONDS, time);
 	add(out, "copies.pageable_ratio", FORM_RATIO, ratio(time, window));
 	add(out, "copies.pageable_rate", FORM_RATE, ratio(bytes, time));
+	add(out, "copies.pageable_cost_ratio", FORM_RATIO, ratio(time, window) + (pageable_idle > 0 ? pageable_idle : 0));
+	add(out, "idle.pageable_ratio", FORM_RATIO, unless_small(pageable_idle));
+	add(out, "idle.other_copies_ratio", FORM_RATIO, idle - pageable_idle);
 }
 
 /* The host's time in waits for the GPU. */
@@ -229,6 +240,7 @@ static void add_device(struct profile_figures *out, const struct profile_analysi
 	for (uint32_t i = 0; i < analysis->profile.gpu_count && analysis->idle.gpu_count; i++)
 		if (analysis->profile.gpus[i].index == analysis->idle.gpus[0].index)
 			major = analysis->profile.gpus[i].compute_major;
+	add(out, "trace.is_torch", FORM_COUNT, analysis->profile.has_categories);
 	add(out, "gpu.is_before_volta", FORM_COUNT, major > 0 && major < 7);
 	add(out, "gpu.is_before_ampere", FORM_COUNT, major > 0 && major < 8);
 }

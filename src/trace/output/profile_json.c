@@ -123,8 +123,10 @@ static void add_op(struct json *json, const struct profile_analysis *analysis, c
 	if (by_keys[analysis->ops.group])
 		add_name(json, by_keys[analysis->ops.group], analysis, op->by);
 	json_unsigned(json, "count", op->count);
-	add_ns(json, "self_cpu_s", (double)op->self_ns);
-	add_ns(json, "total_cpu_s", (double)op->total_ns);
+	if (op->has_host) {
+		add_ns(json, "self_cpu_s", (double)op->self_ns);
+		add_ns(json, "total_cpu_s", (double)op->total_ns);
+	}
 	if (has_gpu) {
 		add_ns(json, "self_gpu_s", (double)op->gpu_self_ns);
 		add_ns(json, "total_gpu_s", (double)op->gpu_total_ns);
@@ -160,7 +162,8 @@ static void add_kernel(struct json *json, struct profile_analysis *analysis, con
 	json_number(json, "occupancy_ratio", ratio(kernel->occupancy_sum, kernel->occupancy_ns));
 	if (kernel->registers)
 		json_unsigned(json, "registers_per_thread", kernel->registers);
-	json_bool(json, "uses_tensor_cores", traits & TRAIT_TENSOR_CORE);
+	if (traits & (TRAIT_TENSOR_CORE | TRAIT_MATRIX | TRAIT_ELEMENTWISE | TRAIT_COMMUNICATION))
+		json_bool(json, "uses_tensor_cores", traits & TRAIT_TENSOR_CORE);
 	json_bool(json, "is_communication", traits & TRAIT_COMMUNICATION);
 	if (kernel->delay_count)
 		add_ns(json, "launch_delay_s", (double)kernel->delay_ns / (double)kernel->delay_count);
@@ -301,7 +304,7 @@ static void add_advice(struct json *json, struct profile_analysis *analysis)
 		json_text(json, "severity", rule->severity);
 		json_text(json, "message", profile_rule_say(rule->message, figures, text));
 		json_text(json, "meaning", profile_rule_say(rule->meaning, figures, text));
-		json_text(json, "advice", profile_rule_say(rule->advice, figures, text));
+		json_text(json, "advice", profile_rule_say(profile_rule_advice(rule, figures), figures, text));
 		json_close_object(json);
 	}
 	json_close_array(json);
@@ -328,6 +331,8 @@ static void add_analysis(struct json *json, struct profile_analysis *analysis, c
 	add_steps(json, analysis);
 	add_advice(json, analysis);
 	add_ops(json, "operators", analysis, view, 1u << PROFILE_OP | 1u << PROFILE_ANNOTATION);
+	if (analysis->idle.gpu_count)
+		add_ns(json, "unattributed_gpu_s", (double)profile_ops_missing_ns(analysis));
 	profile_modules_as_json(json, analysis, view);
 	add_kernels(json, analysis, view);
 	add_copies(json, analysis);

@@ -9,6 +9,7 @@
 #include "src/trace/output/profile_advice.h"
 #include "src/trace/output/profile_figures.h"
 #include "src/trace/output/profile_modules_out.h"
+#include "src/trace/output/profile_shorten.h"
 #include "src/trace/store/profile_kinds.h"
 
 enum { NAME_SIZE = 400, ROWS_DEFAULT = 12, GAPS_SHOWN = 5, STEPS_SHOWN = 8, HOLDERS_SHOWN = 5, BAR_WIDTH = 20 };
@@ -220,22 +221,20 @@ static void print_advice(struct buffer *out, struct profile_analysis *analysis, 
 		buffer_puts(out, profile_rule_is_warning(rule) ? "! " : "i ");
 		print_wrapped(out, profile_rule_say(rule->message, figures, text), view->width, 2);
 		buffer_puts(out, "  → ");
-		print_wrapped(out, profile_rule_say(rule->advice, figures, text), view->width, 4);
+		print_wrapped(out, profile_rule_say(profile_rule_advice(rule, figures), figures, text), view->width, 4);
 	}
 	free(figures);
 }
 
 /* -- tables -- */
 
-static void print_op(struct buffer *out, const struct profile_analysis *analysis, const struct profile_op *op,
-	int name_width, bool has_gpu)
+static void print_op(struct buffer *out, const struct profile_op *op, const char *name, int name_width, bool has_gpu)
 {
-	char name[NAME_SIZE], number[NUMBER_SIZE];
-	profile_cell(
-		out, profile_names_show(&analysis->profile.names, profile_name_of(op->name), name, sizeof name), name_width);
+	char number[NUMBER_SIZE];
+	profile_cell(out, name, name_width);
 	profile_cell(out, format_grouped(number, op->count), -7);
-	number_cell(out, (double)op->self_ns, 9, true);
-	number_cell(out, (double)op->total_ns, 9, true);
+	number_cell(out, (double)op->self_ns, 9, op->has_host);
+	number_cell(out, (double)op->total_ns, 9, op->has_host);
 	if (has_gpu) {
 		number_cell(out, (double)op->gpu_self_ns, 9, true);
 		number_cell(out, (double)op->gpu_total_ns, 9, true);
@@ -275,6 +274,20 @@ static bool has_flops(const struct profile_analysis *analysis, const struct prof
 	return false;
 }
 
+static void print_missing(struct buffer *out, const struct profile_analysis *analysis)
+{
+	char number[NUMBER_SIZE];
+	double missing = (double)profile_ops_missing_ns(analysis), all = missing;
+	for (uint32_t i = 0; i < analysis->ops.count; i++)
+		if (profile_kind_of(analysis->ops.rows[i].name) <= PROFILE_ANNOTATION)
+			all += (double)analysis->ops.rows[i].gpu_self_ns;
+	if (missing < all / 100 || missing <= 0)
+		return;
+	buffer_printf(out, "  %s on the GPU", time_text(number, missing));
+	buffer_printf(
+		out, " (%s) have no operator here: launched outside, or earlier\n", format_percent(number, missing / all));
+}
+
 static void print_ops(struct buffer *out, const struct profile_analysis *analysis, const struct profile_view *view)
 {
 	uint32_t count, shown;
@@ -295,28 +308,41 @@ static void print_ops(struct buffer *out, const struct profile_analysis *analysi
 	buffer_puts(out, has_gpu ? "  calls  self CPU total CPU  self GPU total GPU" : "  calls  self CPU total CPU");
 	buffer_puts(out, flops_width ? "     TFLOP/s\n" : "\n");
 	shown = rows_shown(view, count);
+	struct profile_short_names names;
+	if (!profile_short_names_make(&names, shown)) {
+		out->failed = true;
+		free(rows);
+		return;
+	}
+	for (uint32_t i = 0; i < shown; i++)
+		profile_names_show(
+			&analysis->profile.names, profile_name_of(rows[i]->name), names.whole[i], sizeof names.whole[i]);
+	profile_short_names_cut(&names, (size_t)name_width);
 	for (uint32_t i = 0; i < shown; i++) {
 		char number[NUMBER_SIZE] = "";
 		double flops = flops_width ? profile_op_flops(analysis, rows[i]) : NAN;
 		int64_t ns = has_gpu ? rows[i]->gpu_total_ns : rows[i]->total_ns;
-		print_op(out, analysis, rows[i], name_width, has_gpu);
+		print_op(out, rows[i], names.shown[i], name_width, has_gpu);
 		if (!isnan(flops) && ns > 0)
 			profile_cell(out, format_rate(number, flops / 1e3 / (double)ns), -flops_width);
 		end_row(out);
 		if (analysis->ops.group != GROUP_NAME && !missing)
 			print_by(out, analysis, rows[i], view->width);
 	}
+	profile_short_names_free(&names);
 	more(out, shown, count, "operator");
+	if (has_gpu)
+		print_missing(out, analysis);
 	free(rows);
 }
 
-static void print_kernel(
-	struct buffer *out, const struct profile_analysis *analysis, const struct profile_kernel *kernel, const int *widths)
+static void print_kernel(struct buffer *out, const struct profile_analysis *analysis,
+	const struct profile_kernel *kernel, const char *name, const int *widths)
 {
 	struct profile_names *names = (struct profile_names *)&analysis->profile.names;
 	char text[NAME_SIZE], number[NUMBER_SIZE];
 	unsigned traits = profile_name_traits(names, kernel->name);
-	profile_cell(out, profile_kernel_label(names, kernel->name, text, sizeof text), widths[0]);
+	profile_cell(out, name, widths[0]);
 	profile_cell(out, format_grouped(number, kernel->count), -7);
 	number_cell(out, (double)kernel->total_ns, 9, true);
 	number_cell(out, (double)kernel->total_ns / (double)kernel->count, 9, true);
@@ -349,8 +375,18 @@ static void print_kernels(struct buffer *out, const struct profile_analysis *ana
 	buffer_puts(out, "  count     total      mean occup TC     delay");
 	buffer_puts(out, widths[1] ? " launched by\n" : "\n");
 	shown = rows_shown(view, count);
+	struct profile_short_names names;
+	if (!profile_short_names_make(&names, shown)) {
+		out->failed = true;
+		free(rows);
+		return;
+	}
 	for (uint32_t i = 0; i < shown; i++)
-		print_kernel(out, analysis, rows[i], widths);
+		profile_kernel_label(&analysis->profile.names, rows[i]->name, names.whole[i], sizeof names.whole[i]);
+	profile_short_names_cut(&names, (size_t)widths[0]);
+	for (uint32_t i = 0; i < shown; i++)
+		print_kernel(out, analysis, rows[i], names.shown[i], widths);
+	profile_short_names_free(&names);
 	more(out, shown, count, "kernel");
 	free(rows);
 }

@@ -139,3 +139,17 @@ double profile_op_flops(const struct profile_analysis *analysis, const struct pr
 			sum += flops->entries[i].number;
 	return sum > 0 ? sum : NAN;
 }
+
+int64_t profile_ops_missing_ns(const struct profile_analysis *analysis)
+{
+	const struct profile *profile = &analysis->profile;
+	int64_t ns = 0;
+	for (uint32_t i = 0; i < profile->kernel_count; i++)
+		ns += profile->kernels[i].total_ns;
+	for (uint32_t i = 0; i < profile->copy_count; i++)
+		ns += profile->copies[i].total_ns;
+	for (uint32_t i = 0; i < analysis->ops.count; i++)
+		if (profile_kind_of(analysis->ops.rows[i].name) <= PROFILE_ANNOTATION)
+			ns -= analysis->ops.rows[i].gpu_self_ns;
+	return ns > 0 ? ns : 0;
+}

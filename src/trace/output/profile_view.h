@@ -25,6 +25,9 @@ const struct profile_kernel **profile_view_kernels(
 const char *profile_gpu_label(int32_t index, char out[24]);
 /* A kernel's name for a table: without what is the same in most: "void ", namespaces, arguments. */
 const char *profile_kernel_label(const struct profile_names *names, uint32_t name, char *out, size_t size);
+/* The GPU's time, summed over kernels and copies, that belongs to no operator: launched outside of all, or before the
+ * trace began. */
+int64_t profile_ops_missing_ns(const struct profile_analysis *analysis);
 /* The FLOPs of a row; NAN = unknown. */
 double profile_op_flops(const struct profile_analysis *analysis, const struct profile_op *op);
 

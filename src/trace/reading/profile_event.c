@@ -25,11 +25,15 @@ static const struct field_key keys_4[] = { { "name", FIELD_NAME }, { 0 } };
 static const struct field_key args_4[] = { { "Addr", FIELD_ADDRESS }, { "name", FIELD_ARG_NAME }, { 0 } };
 static const struct field_key args_5[] = { { "bytes", FIELD_BYTES }, { "Bytes", FIELD_BYTES }, { 0 } };
 static const struct field_key args_6[] = { { "stream", FIELD_STREAM }, { "device", FIELD_DEVICE }, { 0 } };
+static const struct field_key args_8[] = { { "step_num", FIELD_STEP }, { 0 } };
 static const struct field_key args_9[] = { { "Device Id", FIELD_DEVICE_ID }, { 0 } };
 static const struct field_key args_10[] = { { "Input Dims", FIELD_DIMS }, { "Input dims", FIELD_DIMS }, { 0 } };
 static const struct field_key args_11[] = { { "External id", FIELD_EXTERNAL_ID }, { "correlation", FIELD_CORRELATION },
 	{ "Device Type", FIELD_DEVICE_TYPE }, { "external id", FIELD_EXTERNAL_ID }, { 0 } };
-static const struct field_key args_14[] = { { "Total Reserved", FIELD_RESERVED }, { 0 } };
+static const struct field_key args_12[] = { { "warps per SM", FIELD_WARPS }, { 0 } };
+static const struct field_key args_14[] = { { "correlation_id", FIELD_CORRELATION },
+	{ "Total Reserved", FIELD_RESERVED }, { "kernel_details", FIELD_DETAILS }, { "memcpy_details", FIELD_DETAILS },
+	{ "memset_details", FIELD_DETAILS }, { 0 } };
 static const struct field_key args_15[] = { { "Concrete Inputs", FIELD_CONCRETE },
 	{ "Total Allocated", FIELD_ALLOCATED }, { 0 } };
 static const struct field_key args_20[] = { { "registers per thread", FIELD_REGISTERS }, { 0 } };
@@ -40,9 +44,11 @@ static const struct field_key *const event_keys[KEY_LENGTH_MAX + 1] = { [2] = ke
 static const struct field_key *const arg_keys[KEY_LENGTH_MAX + 1] = { [4] = args_4,
 	[5] = args_5,
 	[6] = args_6,
+	[8] = args_8,
 	[9] = args_9,
 	[10] = args_10,
 	[11] = args_11,
+	[12] = args_12,
 	[14] = args_14,
 	[15] = args_15,
 	[20] = args_20,
@@ -172,6 +178,13 @@ static void widen(struct profile *profile, int64_t start_ns, int64_t end_ns)
 		profile->end_ns = end_ns;
 }
 
+/* What profile_foreign_convert() wants to know of an event that may be a device's. */
+static void take_foreign(struct profile *profile, const struct profile_event *event, struct profile_host *host)
+{
+	host->shape = profile_names_add(&profile->names, field(event, FIELD_DETAILS));
+	host->parent = profile_names_add(&profile->names, field(event, FIELD_ARG_NAME));
+}
+
 static void take_host(struct profile *profile, const struct profile_event *event, enum profile_kind kind,
 	int64_t start_ns, int64_t duration_ns)
 {
@@ -191,10 +204,24 @@ static void take_host(struct profile *profile, const struct profile_event *event
 		profile->has_shapes = true;
 		profile_flops_add(profile, name, host->shape, event->fields[FIELD_DIMS], field(event, FIELD_CONCRETE));
 	}
+	if (!(event->has & 1u << FIELD_CAT))
+		take_foreign(profile, event, host);
 	profile->has_stacks |= kind == PROFILE_PYTHON;
-	/* A Python function may have begun long before. */
-	if (kind != PROFILE_PYTHON)
+	/* A Python function may have begun long before, but for those of JAX. */
+	if (kind != PROFILE_PYTHON || !(event->has & 1u << FIELD_CAT))
 		widen(profile, start_ns, start_ns + duration_ns);
+}
+
+/* Kineto cannot compute the occupancy of a kernel with much dynamic shared memory, and writes 0. A true 0 is that of a
+ * kernel of a few warps. */
+static bool occupancy_of(const struct profile_event *event, double *percent)
+{
+	double warps;
+	if (!(event->has & 1u << FIELD_OCCUPANCY) || !token_number(event->fields[FIELD_OCCUPANCY], percent) ||
+		*percent < 0 || *percent > 100)
+		return false;
+	return *percent > 0 || !(event->has & 1u << FIELD_WARPS) || !token_number(event->fields[FIELD_WARPS], &warps) ||
+		warps < 1;
 }
 
 static void count_kernel(struct profile *profile, const struct profile_event *event, uint32_t name, int64_t duration_ns)
@@ -208,8 +235,7 @@ static void count_kernel(struct profile *profile, const struct profile_event *ev
 	kernel->total_ns += duration_ns;
 	kernel->min_ns = duration_ns < kernel->min_ns ? duration_ns : kernel->min_ns;
 	kernel->max_ns = duration_ns > kernel->max_ns ? duration_ns : kernel->max_ns;
-	if (event->has & 1u << FIELD_OCCUPANCY && token_number(event->fields[FIELD_OCCUPANCY], &occupancy) &&
-		occupancy >= 0 && occupancy <= 100) {
+	if (occupancy_of(event, &occupancy)) {
 		kernel->occupancy_ns += (double)duration_ns;
 		kernel->occupancy_sum += (double)duration_ns * occupancy / 100;
 	}
@@ -259,10 +285,22 @@ static void take_work(struct profile *profile, const struct profile_event *event
 	widen(profile, start_ns, start_ns + duration_ns);
 }
 
+/* -1: pmtop ignores it. JAX writes no category: "$train.py:12 main" is a Python function, what has a correlation a call
+ * of the driver (or the work of a device, profile_foreign.h). */
+static int kind_of(const struct profile_event *event)
+{
+	if (event->has & 1u << FIELD_CAT)
+		return profile_category_kind(event->fields[FIELD_CAT]);
+	if (event->has & 1u << FIELD_NAME && event->fields[FIELD_NAME].text[0] == '$')
+		return PROFILE_PYTHON;
+	return event->has & 1u << FIELD_CORRELATION ? PROFILE_RUNTIME : PROFILE_OP;
+}
+
 static void take_complete(struct profile *profile, const struct profile_event *event)
 {
-	int64_t start_ns, duration_ns = 0;
-	int kind = profile_category_kind(field(event, FIELD_CAT));
+	int64_t start_ns, duration_ns = 0, step;
+	int kind = kind_of(event);
+	profile->has_categories |= (event->has & 1u << FIELD_CAT) != 0;
 	if (kind < 0)
 		return;
 	if (!token_nanoseconds(field(event, FIELD_TS), &start_ns) ||
@@ -272,6 +310,8 @@ static void take_complete(struct profile *profile, const struct profile_event *e
 		return;
 	}
 	(kind >= PROFILE_KERNEL ? take_work : take_host)(profile, event, (enum profile_kind)kind, start_ns, duration_ns);
+	if (whole(event, FIELD_STEP, &step))
+		profile_add_step(profile, start_ns, duration_ns, step);
 }
 
 static void take_memory(struct profile *profile, const struct profile_event *event)

@@ -21,13 +21,16 @@ enum profile_field {
 	FIELD_DEVICE,
 	FIELD_BYTES,
 	FIELD_OCCUPANCY,
+	FIELD_WARPS,
 	FIELD_REGISTERS,
 	FIELD_ADDRESS,
 	FIELD_ALLOCATED,
 	FIELD_RESERVED,
 	FIELD_DEVICE_TYPE,
 	FIELD_DEVICE_ID,
-	FIELD_ARG_NAME,
+	FIELD_ARG_NAME, /* of a process or thread; JAX: the operation that a kernel computes */
+	FIELD_STEP,     /* JAX, TensorFlow: the number of the step that the event is */
+	FIELD_DETAILS, /* JAX, TensorFlow: of a kernel or copy, "regs:32 … occ_pct:50", "kind_src:pinned … size:4096" */
 	FIELD_COUNT,
 	FIELD_OTHER = FIELD_COUNT
 };

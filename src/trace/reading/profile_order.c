@@ -91,13 +91,18 @@ static bool sort(struct event *events, uint32_t count)
 	return is_good;
 }
 
+bool profile_order_track(struct profile_track *track)
+{
+	return sort((struct event *)(void *)track->hosts, track->host_count) &&
+		sort((struct event *)(void *)track->works, track->work_count);
+}
+
 bool profile_order(struct profile *profile)
 {
 	uint32_t base = 0;
 	for (uint32_t i = 0; i < profile->track_count; i++) {
 		struct profile_track *track = &profile->tracks[i];
-		if (!sort((struct event *)(void *)track->hosts, track->host_count) ||
-			!sort((struct event *)(void *)track->works, track->work_count))
+		if (!profile_order_track(track))
 			return false;
 		track->host_base = base;
 		base += track->host_count;

@@ -5,6 +5,8 @@
 
 #include "src/trace/store/profile.h"
 
+/* Of one track. False: no memory. */
+bool profile_order_track(struct profile_track *track);
 /* Also sets host_base. False: no memory. */
 bool profile_order(struct profile *profile);
 

@@ -15,6 +15,7 @@ struct reader {
 	bool has_events;
 	bool is_array;     /* the file is an array of events, not an object with one */
 	bool is_malformed; /* the outermost object: not JSON */
+	char head[16];     /* the file's first bytes */
 	struct profile_layout *layout;
 };
 
@@ -36,6 +37,8 @@ static char peek(struct reader *reader)
 	}
 }
 
+static bool is_at_end(const struct reader *reader) { return text_at(reader) >= text_end(reader); }
+
 static void note_damage(struct reader *reader)
 {
 	if (!reader->profile->damaged_count++)
@@ -49,7 +52,7 @@ static bool find_next_event(struct reader *reader)
 	reader->at++;
 	for (;;) {
 		char byte = peek(reader);
-		if (!byte)
+		if (!byte && is_at_end(reader))
 			return false;
 		if (byte == '{' && (before == ',' || before == '[' || before == '}')) {
 			size_t left = (size_t)(text_end(reader) - text_at(reader));
@@ -107,9 +110,12 @@ static bool read_events(struct reader *reader)
 			if (!read_event(reader))
 				return false;
 			break;
-		/* The specification of Chrome's format lets an array go without its last bracket. */
-		case '\0': reader->profile->is_cut = !reader->is_array || reader->input->failed; return false;
 		default:
+			/* The specification of Chrome's format lets an array go without its last bracket. */
+			if (is_at_end(reader)) {
+				reader->profile->is_cut = !reader->is_array || reader->input->failed;
+				return false;
+			}
 			note_damage(reader);
 			if (!find_next_event(reader))
 				return false;
@@ -229,6 +235,35 @@ static bool ends_with_bracket(const struct profile_input *input)
 	return at && (input->data[at - 1] == '}' || input->data[at - 1] == ']');
 }
 
+/* What a file is that is no JSON, by its first bytes. */
+static const struct format {
+	const char *head;
+	size_t length;
+	const char *what, *remedy;
+} formats[] = {
+	{ "\x28\xb5\x2f\xfd", 4, "it is compressed with zstd", "unpack it first: zstd -d FILE" },
+	{ "PK\3\4", 4, "it is a zip archive", "unpack it first: unzip FILE" },
+	{ "BZh", 3, "it is compressed with bzip2", "unpack it first: bunzip2 FILE" },
+	{ "\xfd"
+	  "7zXZ",
+		5, "it is compressed with xz", "unpack it first: xz -d FILE" },
+	{ "\xff\xfe", 2, "it is text in UTF-16", "convert it first: iconv -f UTF-16 -t UTF-8 FILE" },
+	{ "SQLite format 3", 15, "it is a database", "export a Chrome trace (JSON)" },
+	{ "\n", 1, "it is a protobuf, such as an XPlane",
+		"give the .trace.json.gz beside it, or export a Chrome trace (JSON)" },
+};
+
+static const struct format *format_of(const struct reader *reader, char first)
+{
+	bool is_binary = false;
+	for (size_t i = 0; i < sizeof reader->head; i++)
+		is_binary |= reader->head[i] >= 0 && reader->head[i] < '\t';
+	for (size_t i = 0; first != '{' && first != '[' && i < sizeof formats / sizeof *formats; i++)
+		if (memcmp(reader->head, formats[i].head, formats[i].length) == 0 && (formats[i].length > 1 || is_binary))
+			return &formats[i];
+	return NULL;
+}
+
 /* Whether the file is a trace, as far as it could be read. `first`: its first byte. */
 static enum status judge(const struct reader *reader, char first, struct reason *why_not)
 {
@@ -244,6 +279,9 @@ static enum status judge(const struct reader *reader, char first, struct reason 
 			"cut off at byte %" PRIu64 "%s, before its first event%s%s", profile->size,
 			profile->is_compressed ? " of the decompressed text" : "", profile->why_cut.text[0] ? ": " : "",
 			profile->why_cut.text);
+	const struct format *format = format_of(reader, first);
+	if (format)
+		return reason_set(why_not, STATUS_UNSUPPORTED, format->remedy, "no trace: %s", format->what);
 	return reason_set(why_not, STATUS_UNSUPPORTED, "give a file that torch.profiler wrote (export_chrome_trace)",
 		"no trace: %s",
 		reader->input->failed             ? profile->why_cut.text
@@ -256,6 +294,8 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 {
 	struct profile *profile = reader->profile;
 	char first = peek(reader);
+	if (!reader->input->offset && reader->input->length >= sizeof reader->head)
+		memcpy(reader->head, reader->input->data, sizeof reader->head);
 	if (strncmp(text_at(reader), "\xef\xbb\xbf", 3) == 0) {
 		reader->at += 3;
 		first = peek(reader);

@@ -26,6 +26,7 @@ void profile_release(struct profile *profile)
 	free(profile->kernels);
 	free(profile->copies);
 	free(profile->allocations);
+	free(profile->steps);
 	profile_table_free(profile->flops);
 	*profile = (struct profile){ 0 };
 }
@@ -162,6 +163,12 @@ struct profile_allocation *profile_add_allocation(struct profile *profile)
 			sizeof *profile->allocations))
 		return NULL;
 	return &profile->allocations[profile->allocation_count++];
+}
+
+void profile_add_step(struct profile *profile, int64_t start_ns, int64_t duration_ns, int64_t number)
+{
+	if (profile_grow(profile, &profile->steps, &profile->step_capacity, profile->step_count, sizeof *profile->steps))
+		profile->steps[profile->step_count++] = (struct profile_mark){ start_ns, duration_ns, number };
 }
 
 void profile_curve_add(

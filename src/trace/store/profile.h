@@ -33,10 +33,11 @@ enum { PROFILE_NAME_BITS = 28, PROFILE_NAME_MASK = (1 << PROFILE_NAME_BITS) - 1 
 /* An event of a host thread. */
 struct profile_host {
 	int64_t start_ns, duration_ns;
-	uint32_t name;   /* and enum profile_kind << PROFILE_NAME_BITS */
-	uint32_t link;   /* External id of an op or annotation, correlation of a runtime call; 0 = none */
-	uint32_t shape;  /* a name: its Input Dims; 0 = not recorded */
-	uint32_t parent; /* index in the same track, or PROFILE_NONE */
+	uint32_t name;  /* and enum profile_kind << PROFILE_NAME_BITS */
+	uint32_t link;  /* External id of an op or annotation, correlation of a runtime call; 0 = none */
+	uint32_t shape; /* a name: its Input Dims; 0 = not recorded */
+	uint32_t
+		parent; /* index in the same track, or PROFILE_NONE; while a trace of JAX is read: a name, as profile_work.op */
 };
 
 /* A kernel, copy or memset. */
@@ -44,7 +45,7 @@ struct profile_work {
 	int64_t start_ns, duration_ns;
 	uint32_t name; /* and kind, as above */
 	uint32_t correlation, external_id;
-	uint32_t bytes_or_launch; /* unused by kernels */
+	uint32_t op; /* a name: the operation of JAX that it computes; 0 = not said */
 };
 
 /* A `[memory]` event. */
@@ -71,6 +72,11 @@ struct profile_track {
 	uint32_t host_base; /* number of host events in the tracks before */
 	uint32_t *opened;   /* hosts of B events whose E has not come; their duration is PROFILE_OPEN_NS */
 	uint32_t open_count, open_capacity;
+};
+
+/* A step that JAX or TensorFlow marks. */
+struct profile_mark {
+	int64_t start_ns, duration_ns, number;
 };
 
 /* A kernel's name: what its events say. */
@@ -114,6 +120,9 @@ struct profile {
 	uint32_t copy_count, copy_capacity;
 	struct profile_allocation *allocations;
 	uint32_t allocation_count, allocation_capacity;
+	struct profile_mark *steps;
+	uint32_t step_count, step_capacity;
+	bool has_device_steps;       /* `steps` are of a device's line of steps, not of the host */
 	struct profile_table *flops; /* FLOPs by (name, shape) */
 	struct profile_gpu_info gpus[PROFILE_GPUS_MAX];
 	uint32_t gpu_count;
@@ -121,6 +130,7 @@ struct profile {
 	int64_t rank, world_size; /* -1 = unknown */
 	double peak_reserved_bytes;
 	uint64_t event_count;    /* of all kinds, read whole */
+	bool has_categories;     /* an event has one ("cat"): JAX and TensorFlow write none */
 	bool has_phases;         /* an event says its phase ("ph"): the file is a trace */
 	uint64_t ignored_count;  /* X events without a time, and the like */
 	uint64_t damaged_count;  /* not JSON */
@@ -155,6 +165,7 @@ struct profile_work *profile_add_work(struct profile *profile, struct profile_tr
 struct profile_kernel *profile_kernel_of(struct profile *profile, uint32_t name);
 struct profile_copy *profile_copy_of(struct profile *profile, uint32_t name);
 struct profile_allocation *profile_add_allocation(struct profile *profile);
+void profile_add_step(struct profile *profile, int64_t start_ns, int64_t duration_ns, int64_t number);
 /* Makes room for one more element; false (and profile->no_memory) if there is none. */
 bool profile_grow(struct profile *profile, void *array, uint32_t *capacity, uint32_t count, size_t size);
 

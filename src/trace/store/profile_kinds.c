@@ -91,7 +91,12 @@ static const struct trait_row trait_rows[] = {
 	{ "^gloo:", TRAIT_COMMUNICATION },
 	{ "^mpi:", TRAIT_COMMUNICATION },
 	{ "cross_device_reduce", TRAIT_COMMUNICATION },
+	{ "^hcom_", TRAIT_COMMUNICATION },
 	{ "all-reduce", TRAIT_COMMUNICATION },
+	{ "^all-gather", TRAIT_COMMUNICATION },
+	{ "^all-to-all", TRAIT_COMMUNICATION },
+	{ "^reduce-scatter", TRAIT_COMMUNICATION },
+	{ "^collective-", TRAIT_COMMUNICATION },
 	{ "_shot_all_reduce", TRAIT_COMMUNICATION },
 	{ "multimem_", TRAIT_COMMUNICATION },
 	{ "^symm_mem::", TRAIT_COMMUNICATION },
@@ -129,6 +134,7 @@ static const struct trait_row trait_rows[] = {
 	{ "flash_fwd", TRAIT_MATRIX | TRAIT_TENSOR_CORE },
 	{ "flash_bwd", TRAIT_MATRIX | TRAIT_TENSOR_CORE },
 	{ "fmha", TRAIT_MATRIX | TRAIT_TENSOR_CORE },
+	{ "ck_tile::Fmha", TRAIT_MATRIX | TRAIT_TENSOR_CORE },
 	{ "_tf32f32", TRAIT_TENSOR_CORE },
 	{ "s1688", TRAIT_TENSOR_CORE },
 	{ "s16816", TRAIT_TENSOR_CORE },
@@ -170,7 +176,9 @@ unsigned profile_name_traits(struct profile_names *names, uint32_t name)
 	if (row->flags & TRAIT_KNOWN)
 		return row->flags;
 	unsigned traits = TRAIT_KNOWN;
-	bool is_embedding = profile_names_contain(names, name, "fbgemm_gpu");
+	/* "gemm" is a part of that library's name; XLA's fusions do not say which units they use. */
+	bool is_no_gemm =
+		profile_names_contain(names, name, "fbgemm_gpu") || profile_names_begin(names, name, "gemm_fusion");
 	for (size_t i = 0; i < sizeof trait_rows / sizeof *trait_rows; i++) {
 		const char *part = trait_rows[i].part;
 		if (part[0] == '^' ? profile_names_begin(names, name, part + 1) : profile_names_contain(names, name, part))
@@ -179,8 +187,7 @@ unsigned profile_name_traits(struct profile_names *names, uint32_t name)
 	for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
 		if (is_name(names, name, hidden[i]))
 			traits |= TRAIT_HIDDEN;
-	/* "gemm" is a part of that library's name. */
-	if (is_embedding)
+	if (is_no_gemm)
 		traits &= ~(unsigned)(TRAIT_MATRIX | TRAIT_TENSOR_CORE);
 	row->flags = (uint16_t)traits;
 	return traits;
@@ -197,7 +204,8 @@ enum profile_direction profile_copy_direction(const struct profile_names *names,
 		enum profile_direction direction;
 	} rows[] = { { "HtoD", COPY_HTOD }, { "DtoH", COPY_DTOH }, { "DtoD", COPY_DTOD }, { "PtoP", COPY_PTOP },
 		{ "HtoH", COPY_HTOH }, { "HostToDevice", COPY_HTOD }, { "DeviceToHost", COPY_DTOH },
-		{ "DeviceToDevice", COPY_DTOD }, { "Memset", COPY_SET }, { "memset", COPY_SET }, { "FillBuffer", COPY_SET } };
+		{ "DeviceToDevice", COPY_DTOD }, { "H2D", COPY_HTOD }, { "D2H", COPY_DTOH }, { "D2D", COPY_DTOD },
+		{ "Memset", COPY_SET }, { "memset", COPY_SET }, { "FillBuffer", COPY_SET } };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (profile_names_contain(names, name, rows[i].part))
 			return rows[i].direction;
@@ -207,4 +215,9 @@ enum profile_direction profile_copy_direction(const struct profile_names *names,
 int profile_copy_is_pinned(const struct profile_names *names, uint32_t name)
 {
 	return profile_names_contain(names, name, "Pageable") ? 0 : profile_names_contain(names, name, "Pinned") ? 1 : -1;
+}
+
+bool profile_copy_is_pageable_upload(const struct profile_names *names, uint32_t name)
+{
+	return profile_copy_is_pinned(names, name) == 0 && profile_copy_direction(names, name) == COPY_HTOD;
 }

@@ -30,5 +30,7 @@ extern const char *const profile_direction_names[];
 enum profile_direction profile_copy_direction(const struct profile_names *names, uint32_t name);
 /* 1 = pinned, 0 = pageable, -1 = unknown. */
 int profile_copy_is_pinned(const struct profile_names *names, uint32_t name);
+/* From pageable memory to a GPU. */
+bool profile_copy_is_pageable_upload(const struct profile_names *names, uint32_t name);
 
 #endif

@@ -184,8 +184,9 @@ static bool key(struct trace_scene *scene, struct key_event event)
 static const char *why_empty(const struct trace_scene *scene, char out[TRACE_WHY_SIZE])
 {
 	(void)out;
-	return scene->analysis->memories.count
-		? NULL
+	return scene->analysis->memories.count ? NULL
+		: !scene->analysis->profile.has_categories
+		? "The trace has no memory events: only PyTorch writes them."
 		: "The trace has no memory events: torch.profiler.profile(profile_memory=True) records them.";
 }
 

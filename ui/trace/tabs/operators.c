@@ -107,8 +107,8 @@ static double value(const struct trace_scene *scene, uint32_t row, int column)
 	case CELL_CALLS: return (double)op->count;
 	case CELL_SELF_GPU: return has_own ? seconds(op->gpu_self_ns) : NAN;
 	case CELL_TOTAL_GPU: return has_gpu ? seconds(op->gpu_total_ns) : NAN;
-	case CELL_SELF_CPU: return seconds(op->self_ns);
-	case CELL_TOTAL_CPU: return seconds(op->total_ns);
+	case CELL_SELF_CPU: return op->has_host ? seconds(op->self_ns) : NAN;
+	case CELL_TOTAL_CPU: return op->has_host ? seconds(op->total_ns) : NAN;
 	case CELL_KERNELS: return has_own ? (double)op->kernel_count : NAN;
 	case CELL_FLOPS: return flops_rate(scene, op);
 	default: return share(scene, op);
@@ -198,6 +198,10 @@ static void about(const struct trace_scene *scene, struct line *line)
 	if (is_tree(scene))
 		line_add(line, 3, ROLE_NORMAL, "each below the module that calls it");
 	line_add(line, 2, ROLE_NORMAL, trace_scene_gpu(scene) ? "share of the GPU's time" : "share of the CPU's time");
+	char number[NUMBER_SIZE];
+	if (scene->missing_gpu_s > scene->self_gpu_s / 100)
+		line_add(line, 2, ROLE_NORMAL, "%s of it has no operator here",
+			format_percent(number, scene->missing_gpu_s / scene->self_gpu_s));
 }
 
 static void about_modules(const struct trace_scene *scene, struct line *line)
@@ -219,6 +223,7 @@ static const struct trace_table table = {
 	.value = value,
 	.text = text,
 	.position = position,
+	.tie_column = CELL_SELF_CPU,
 	.sort = by_self,
 	.about = about,
 	.open = open,
@@ -279,8 +284,9 @@ static const char *why_empty(const struct trace_scene *scene, char out[TRACE_WHY
 static const char *why_no_modules(const struct trace_scene *scene, char out[TRACE_WHY_SIZE])
 {
 	(void)out;
-	return has_any(scene, is_module)
-		? NULL
+	return has_any(scene, is_module) ? NULL
+		: !scene->analysis->profile.has_categories
+		? "The trace has no modules: only PyTorch writes them."
 		: "The trace has no modules: torch.profiler.profile(with_stack=True, with_modules=True) records them.";
 }
 

@@ -4,11 +4,11 @@
 
 #include "src/base/text.h"
 #include "src/trace/output/profile_advice.h"
+#include "src/trace/output/profile_shorten.h"
 #include "ui/core/layout.h"
 #include "ui/trace/tabs/overview_advice.h"
 #include "ui/trace/tabs/overview_gpu.h"
 #include "ui/trace/tabs/overview_steps.h"
-#include "ui/trace/trace_names.h"
 #include "ui/trace/trace_scene.h"
 #include "ui/widgets/parts.h"
 
@@ -74,7 +74,7 @@ static void draw_top(struct trace_scene *scene, const struct trace_tab *tab, enu
 		from[count] = names[count];
 		to[count] = shown[count];
 	}
-	trace_names_shorten(from, (size_t)count, (size_t)top.name, to, TRACE_TEXT_SIZE);
+	profile_shorten(from, (size_t)count, (size_t)top.name, to, TRACE_TEXT_SIZE);
 	for (int i = 0; i < count; i++)
 		draw_top_row(scene, &top, i, to[i], canvas, rect_row(inside, i));
 }
@@ -190,7 +190,7 @@ static const char *why_empty(const struct trace_scene *scene, char out[TRACE_WHY
 const struct trace_tab overview_trace_tab = {
 	.name = "Overview",
 	.short_name = "Over",
-	.keys = "q quit  Tab view  ↑↓ recommendation  Enter where  [] rank  ? help",
+	.keys = "q quit  Tab view  ↑↓ recommendation  Enter where  ? help",
 	.why_empty = why_empty,
 	.draw = draw,
 	.key = key,

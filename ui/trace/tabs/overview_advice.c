@@ -35,8 +35,8 @@ static int draw_one(
 		canvas_text(canvas, wide.x, wide.y, 1, ROLE_ACCENT, "→");
 	rect_take_left(&wide, 2);
 	return rows +
-		parts_wrap(
-			canvas, wide, is_selected ? ROLE_NORMAL : ROLE_DIM, profile_rule_say(rule->advice, &scene->figures, text));
+		parts_wrap(canvas, wide, is_selected ? ROLE_NORMAL : ROLE_DIM,
+			profile_rule_say(profile_rule_advice(rule, &scene->figures), &scene->figures, text));
 }
 
 static int rows_of(

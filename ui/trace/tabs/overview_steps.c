@@ -87,7 +87,10 @@ void overview_steps_draw(const struct trace_scene *scene, struct canvas *canvas,
 	rect_take_right(&inside, 1);
 	if (!idle->step_count)
 		parts_wrap(canvas, inside, ROLE_DIM,
-			"The trace has no steps: profiler.step() after each batch, or two optimizer.step() calls, mark them.");
+			scene->analysis->profile.has_categories
+				? "The trace has no steps: profiler.step() after each batch, or two optimizer.step() calls, mark them."
+				: "The trace has no steps: jax.profiler.StepTraceAnnotation or tf.profiler.experimental.Trace marks "
+				  "them.");
 	else if ((int)idle->step_count > inside.height && inside.height >= PLOT_ROWS_MIN)
 		draw_plot(idle, canvas, inside);
 	else

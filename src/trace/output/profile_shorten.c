@@ -1,7 +1,7 @@
-#include "ui/trace/trace_names.h"
+#include "src/trace/output/profile_shorten.h"
 
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/text.h"
@@ -91,7 +91,7 @@ static bool note_all(
 	return has_new;
 }
 
-void trace_names_shorten(const char *const *texts, size_t count, size_t cells, char *const *out, size_t size)
+void profile_shorten(const char *const *texts, size_t count, size_t cells, char *const *out, size_t size)
 {
 	enum { CELLS_MIN = 12, ROWS_MAX = 256, PASSES = 3 };
 	struct differences differences[ROWS_MAX] = { { .count = 0 } };
@@ -107,4 +107,37 @@ void trace_names_shorten(const char *const *texts, size_t count, size_t cells, c
 			if (has_new[i])
 				shorten_at(out[i], size, texts[i], cells, &differences[i]);
 	}
+}
+
+bool profile_short_names_make(struct profile_short_names *names, size_t count)
+{
+	*names = (struct profile_short_names){
+		.whole = calloc(count, sizeof *names->whole), .shown = calloc(count, sizeof *names->shown), .count = count
+	};
+	if (names->whole && names->shown)
+		return true;
+	profile_short_names_free(names);
+	return false;
+}
+
+void profile_short_names_cut(struct profile_short_names *names, size_t cells)
+{
+	enum { AT_ONCE = 200 };
+	const char *from[AT_ONCE];
+	char *to[AT_ONCE];
+	for (size_t first = 0; first < names->count; first += AT_ONCE) {
+		size_t count = names->count - first < AT_ONCE ? names->count - first : AT_ONCE;
+		for (size_t i = 0; i < count; i++) {
+			from[i] = names->whole[first + i];
+			to[i] = names->shown[first + i];
+		}
+		profile_shorten(from, count, cells, to, sizeof names->shown[0]);
+	}
+}
+
+void profile_short_names_free(struct profile_short_names *names)
+{
+	free(names->whole);
+	free(names->shown);
+	*names = (struct profile_short_names){ 0 };
 }
