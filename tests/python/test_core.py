@@ -675,5 +675,60 @@ class Identity(unittest.TestCase):
         self.assertTrue(math.isfinite(pmtop.now_ns()))
 
 
+class Watched(type):
+    """As torch.Tensor's class: its metaclass is not type itself."""
+
+
+class Switch(_pmtop.Switch):
+    def failed(self, error):
+        raise error
+
+
+class SwappedMethods(unittest.TestCase):
+    """A method in place of another, as pmtop.torch has them for Tensor.item(): also in code that CPython has specialized."""
+
+    def test_calls_are_measured_and_the_class_keeps_its_method(self):
+        class Rows(list, metaclass=Watched):
+            is_near = False
+
+        class Others(Rows):
+            pass
+
+        begun, ended, switch = [], [], Switch()
+        switch.is_on = True
+        begins, original = lambda *given: begun.append(given) or len(begun), list.append
+        Rows.append = _pmtop.SwappedMethod(switch, original, begins, ended.append, (Rows,), "is_near", {True})
+        rows, near, others, taken = Rows(), Rows(), Others(), Rows()
+        near.is_near = True
+        for number in range(300):
+            self.assertIs(Rows.append, original)
+            rows.append(number)
+            near.append(number)
+            others.append(number)
+            Rows.append(taken, number)
+        self.assertEqual([rows, near, others, taken], [list(range(300))] * 4)
+        self.assertEqual([given for given in begun if given[0] is rows], [(rows, (number,), None) for number in range(300)])
+        self.assertFalse([given for given in begun if given[0] is near or given[0] is others])
+        self.assertEqual(ended, list(range(1, len(begun) + 1)))
+        self.assertEqual((rows.append.__name__, Rows.append.__doc__), ("append", original.__doc__))
+        for wrong in (rows.append, Rows.append, lambda **none: Rows.append(**none)):
+            self.assertRaises(TypeError, wrong)
+        switch.is_on = False
+        rows.append(300)
+        self.assertEqual((len(rows), len(ended)), (301, ended[-1]))
+
+    def test_keywords_come_as_they_were_given(self):
+        class Rows(list):
+            pass
+
+        given, switch = [], Switch()
+        switch.is_on = True
+        Rows.sort = _pmtop.SwappedMethod(switch, list.sort, lambda *what: given.append(what), None, (Rows,), None, set())
+        rows = Rows([1, 3, 2])
+        for _ in range(100):
+            rows.sort(reverse=True)
+        self.assertEqual((rows, given[-1]), ([3, 2, 1], (rows, (), {"reverse": True})))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,5 +1,6 @@
 """pmtop.torch.instrument() on loops without a DataLoader: a batch is what lies between optimizer steps."""
 import asyncio
+import math
 import os
 import re
 import sys
@@ -544,6 +545,46 @@ def test_a_backward_that_begins_with_gradients_has_no_loss(account):
         account.learn(model, optimizer, x, y)
     batches = check(account, 6)[1].batches()
     assert [batch.loss for batch in batches] == [None] * 4 + [pytest.approx(loss) for loss in account.losses]
+
+
+def test_an_optimizer_keeps_its_attributes_where_cpython_has_them(account):
+    """Whoever reads an object's __dict__ makes its attributes slower from then on."""
+    class Compact(torch.optim.SGD):
+        __dict__ = property(lambda self: pytest.fail("its dict was asked for"))
+
+    class Wrapper(torch.optim.Optimizer):
+        param_groups = property(lambda self: pytest.fail("those of the optimizer within"))
+
+        def __init__(self):
+            pass
+
+    model, _ = make()
+    optimizer, wrapper = Compact(model.parameters(), 0.1), Wrapper()
+    for step in range(3):
+        account.learn(model, optimizer, *get_batch(step))
+    known = pmtop.torch.instrument()._optimised.parameters
+    assert id(optimizer) in known and id(wrapper) not in known
+    check(account, 3)
+
+
+def negated():
+    """A scalar of whose value memory has the negative: 1 - 2j, conjugated twice."""
+    return torch.view_as_complex(torch.tensor([1.0, -2.0], requires_grad=True) * 1).conj().imag
+
+
+@pytest.mark.parametrize("loss", [lambda x: (x * 1.1).sum(), lambda x: (x * 1.1).sum().double(), lambda x: (x * 1.1).sum().bfloat16(), lambda x: x[1:2] * 1.1,
+                                  lambda x: (x * 1.1)[1], lambda x: (x + math.inf).sum(), lambda x: negated()])
+def test_a_loss_of_any_kind_is_what_item_says(account, loss):
+    model, optimizer = make()
+    found = []
+    for step in range(4):
+        account.learn(model, optimizer, *get_batch(step))
+    for step in range(3):
+        value = loss(torch.arange(3.0, requires_grad=True))
+        found.append(value.item())
+        value.backward()
+        optimizer.step()
+    assert [batch.loss for batch in account.reported()[1].batches()][4:] == found
 
 
 @pytest.mark.skipif(not hasattr(torch.compiler, "_is_compiling_flag"), reason="this torch has no flag")

@@ -5,8 +5,8 @@
  *   publish               _pmtop_calls.h, _pmtop_span.h, _pmtop_turns.h, _pmtop_gc.h
  *   tasks of asyncio      _pmtop_tasks.h
  *   the GPU's clock       _pmtop_gpu_clock.h
- *   pmtop.torch's hooks   _pmtop_vector.h, _pmtop_here.h, _pmtop_compiling.h, _pmtop_loop.h, _pmtop_hooks.h,
- *                         _pmtop_modules.h, _pmtop_swapped.h
+ *   pmtop.torch's hooks   _pmtop_vector.h, _pmtop_here.h, _pmtop_compiling.h, _pmtop_element.h, _pmtop_loop.h,
+ *                         _pmtop_hooks.h, _pmtop_modules.h, _pmtop_swapped.h
  *
  * `import pmtop` exports these functions without any Python between. The names that it does not export are for the
  * package's own modules. */
@@ -214,9 +214,9 @@ static int export(PyObject *module, const char *name, PyObject *object)
 static int export_hooks(PyObject *module)
 {
 	PyTypeObject *const types[] = { hook_types.here, hook_types.part, hook_types.device, hook_types.pass,
-		hook_types.loop, hook_types.hook, hook_types.module_hook, hook_types.swapped };
+		hook_types.loop, hook_types.hook, hook_types.module_hook, hook_types.swapped, hook_types.swapped_method };
 	static const char *const names[] = { "Here", "Switch", "DeviceState", "PassState", "LoopState", "Hook",
-		"ModuleHook", "Swapped" };
+		"ModuleHook", "Swapped", "SwappedMethod" };
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		Py_INCREF((PyObject *)types[i]);
 		if (!export(module, names[i], (PyObject *)types[i]))

@@ -5,10 +5,15 @@
 #define PMTOP_HOOKS_H
 
 #include "_pmtop_compiling.h"
+#include "_pmtop_element.h"
 #include "_pmtop_loop.h"
 #include "_pmtop_vector.h"
 
 #define EXTRA_MAX 8
+
+/* `more` of backward: torch.Tensor, its numel, its item, its is_cpu, the losses' part, a list with a scaler's scaled
+ * loss, the class's interface for DLPack or None. */
+enum { TENSOR, NUMEL, ITEM, IS_CPU, LOSSES, UNSCALED, DLPACK };
 
 struct hook {
 	PyObject_HEAD struct loop *loop;
@@ -18,8 +23,9 @@ struct hook {
 	PyObject *slow;     /* the Python object, or function, of the slow path */
 	PyObject *more;     /* a tuple; `at` has its items, borrowed */
 	PyObject *at[EXTRA_MAX];
-	PyObject *began;  /* of a step: the device's mark, or NULL */
-	PyObject *handed; /* of modules: the timed call that was handed out and is not called yet, or NULL */
+	element_viewer view; /* of backward: reads losses on the CPU, or NULL */
+	PyObject *began;     /* of a step: the device's mark, or NULL */
+	PyObject *handed;    /* of modules: the timed call that was handed out and is not called yet, or NULL */
 	struct pmtop_site steps;
 };
 
@@ -45,6 +51,7 @@ static int hook_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 	hook->more = more;
 	for (Py_ssize_t i = 0; i < PyTuple_Size(more); i++)
 		hook->at[i] = PyTuple_GetItem(more, i);
+	hook->view = hook->at[DLPACK] ? element_viewer_of(hook->at[DLPACK]) : NULL;
 	return 0;
 }
 
@@ -208,16 +215,32 @@ static PyObject *hook_zero_grad(PyObject *self, PyObject *const *given, Py_ssize
 	return result;
 }
 
-/* -- backward; more: (torch.Tensor, its numel, its item, its is_cpu, the losses' part, a list with a scaler's scaled
- * loss) */
-
-enum { TENSOR, NUMEL, ITEM, IS_CPU, LOSSES, UNSCALED };
+/* -- backward */
 
 static int is_one(PyObject *number)
 {
 	long value = number ? PyLong_AsLong(number) : 0;
 	Py_XDECREF(number);
 	return value == 1;
+}
+
+/* item() of a tensor. 0: an exception is set. */
+static int read_item(const struct hook *hook, PyObject *value, double *loss)
+{
+	PyObject *item = vector_call(hook->at[ITEM], &value, 1, NULL);
+	*loss = item ? PyFloat_AsDouble(item) : -1.0;
+	Py_XDECREF(item);
+	return item && !(*loss == -1.0 && PyErr_Occurred());
+}
+
+/* -1: an exception is set. */
+static int is_on_cpu(const struct hook *hook, PyObject *value)
+{
+	descrgetfunc read_attribute = binder_of(hook->at[IS_CPU]);
+	PyObject *is_cpu = read_attribute ? read_attribute(hook->at[IS_CPU], value, hook->at[TENSOR])
+									  : PyObject_GetAttr(value, hook_names.is_cpu);
+	Py_XDECREF(is_cpu);
+	return is_cpu ? is_cpu == Py_True : -1;
 }
 
 /* Notes the argument of a backward as the loss; a loss on a device only in measured batches. is_implicit: the backward
@@ -227,26 +250,20 @@ static PyObject *note_loss(struct hook *hook, PyObject *value, int is_implicit)
 	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0 ||
 		hook->loop->loss_parts != 1)
 		return PyObject_CallMethod(hook->slow, "note_loss", "O", value);
-	descrgetfunc read_attribute = binder_of(hook->at[IS_CPU]);
-	PyObject *is_cpu = read_attribute ? read_attribute(hook->at[IS_CPU], value, hook->at[TENSOR])
-									  : PyObject_GetAttr(value, hook_names.is_cpu);
-	Py_XDECREF(is_cpu);
-	if (!is_cpu)
+	enum element found = hook->view ? element_read(hook->view, value, &hook->loop->loss) : ELEMENT_OTHER;
+	if (found == ELEMENT_READ)
+		Py_RETURN_NONE;
+	int is_near = found == ELEMENT_ELSEWHERE ? 0 : is_on_cpu(hook, value);
+	if (is_near < 0)
 		return NULL;
-	if (is_cpu != Py_True && hook->loop->device->measures)
+	if (!is_near && hook->loop->device->measures)
 		return PyObject_CallMethod(hook->slow, "note_loss", "O", value);
-	int is_loss = is_implicit || is_one(vector_call(hook->at[NUMEL], &value, 1, NULL));
-	if (is_loss && is_cpu != Py_True) {
-		hook->loop->loss = NAN;
-	} else if (is_loss) {
-		PyObject *item = vector_call(hook->at[ITEM], &value, 1, NULL);
-		double loss = item ? PyFloat_AsDouble(item) : -1.0;
-		Py_XDECREF(item);
-		if (!item && PyErr_ExceptionMatches(PyExc_Exception))
-			PyErr_Clear(); /* it has several elements */
-		else if (!PyErr_Occurred())
-			hook->loop->loss = loss;
-	}
+	double loss = NAN;
+	if ((is_implicit || is_one(vector_call(hook->at[NUMEL], &value, 1, NULL))) &&
+		(!is_near || read_item(hook, value, &loss)))
+		hook->loop->loss = loss;
+	else if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception))
+		PyErr_Clear(); /* it has several elements */
 	if (PyErr_Occurred())
 		return NULL;
 	Py_RETURN_NONE;

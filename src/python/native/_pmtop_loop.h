@@ -48,7 +48,8 @@ struct loop {
 };
 
 static struct {
-	PyTypeObject *here, *part, *device, *pass, *loop, *hook, *module_hook, *timed, *swapped, *swapped_call, *span;
+	PyTypeObject *here, *part, *device, *pass, *loop, *hook, *module_hook, *timed, *swapped, *swapped_method,
+		*swapped_call, *span;
 } hook_types;
 
 /* Interned, because every step looks them up. */

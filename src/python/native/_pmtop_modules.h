@@ -333,8 +333,10 @@ static int make_hook_types(PyTypeObject *span)
 		{ &hook_types.module_hook, &module_hook_spec },
 		{ &hook_types.timed, &timed_spec },
 		{ &hook_types.swapped, &swapped_spec },
+		{ &hook_types.swapped_method, &swapped_method_spec },
 		{ &hook_types.swapped_call, &swapped_call_spec },
 	};
+	choose_swapped_method();
 	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
 		if (!*made[i].type && !(*made[i].type = (PyTypeObject *)PyType_FromSpec(made[i].spec)))
 			return 0;

@@ -10,16 +10,25 @@
 #include "_pmtop_hooks.h"
 
 #define CALLERS_MAX 16
+#define PLAIN_TYPES_MAX 2
 
 /* Swapped(part, original, begins, ends, types, attribute, skips, open=None): calls began = begins(object, args,
  * kwargs), the original, and, unless began is None, ends(began). Only for objects whose type is one of `types` and
  * whose `attribute` is not in the set `skips`; not within another such call, nor in paused(). attribute None: for all.
- * Not for the modules of skip_caller(), unless the dict `open` has entries. */
+ * Not for the modules of skip_caller(), unless the dict `open` has entries.
+ *
+ * SwappedMethod is the same for methods that each step calls often, as an optimizer calls item(): CPython calls it with
+ * the object as the first argument, without a bound method in between. */
 struct swapped {
 	PyObject_HEAD struct part *part;
-	PyObject *original, *begins, *ends, *types, *attribute, *skips, *open;
-	descrgetfunc bind;              /* of the original */
-	PyObject *callers[CALLERS_MAX]; /* the globals of modules whose calls are not measured */
+	vector_function call;
+	PyObject *original, *begins, *ends, *attribute, *skips, *open;
+	PyObject *types[PLAIN_TYPES_MAX]; /* the second may be NULL */
+	descrgetfunc bind;                /* of the original */
+	PyObject *getter;                 /* what reads `attribute` in C, or NULL */
+	descrgetfunc read;                /* of the getter */
+	int skips_true;                   /* True is in `skips` */
+	PyObject *callers[CALLERS_MAX];   /* the globals of modules whose calls are not measured */
 	unsigned caller_count;
 };
 
@@ -30,6 +39,20 @@ struct swapped_call {
 	PyObject *object;
 };
 
+static PyObject *swapped_vector(PyObject *self, PyObject *const *given, size_t flags, PyObject *names);
+
+/* An attribute of a class in C is read without a look-up. */
+static void find_getter(struct swapped *swapped)
+{
+	PyObject *found = swapped->attribute == Py_None ? NULL : PyObject_GetAttr(swapped->types[0], swapped->attribute);
+	if (found && Py_TYPE(found) == &PyGetSetDescr_Type)
+		swapped->getter = found;
+	else
+		Py_XDECREF(found);
+	swapped->read = swapped->getter ? binder_of(swapped->getter) : NULL;
+	PyErr_Clear();
+}
+
 static int swapped_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	struct swapped *swapped = (struct swapped *)self;
@@ -38,30 +61,35 @@ static int swapped_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 	if (!PyArg_ParseTuple(arguments, "O!OOOO!OO!|O!", hook_types.part, &part, &original, &begins, &ends, &PyTuple_Type,
 			&types, &attribute, &PySet_Type, &skips, &PyDict_Type, &open))
 		return -1;
-	if (swapped->part || !binder_of(original))
-		return PyErr_SetString(PyExc_TypeError, "Swapped() needs a function, and one call"), -1;
-	PyObject *held[] = { part, original, begins, ends, types, attribute, skips };
+	Py_ssize_t type_count = PyTuple_Size(types);
+	if (swapped->part || !binder_of(original) || type_count < 1 || type_count > PLAIN_TYPES_MAX)
+		return PyErr_SetString(PyExc_TypeError, "Swapped() needs a function, one or two types, and one call"), -1;
+	PyObject *held[] = { part, original, begins, ends, attribute, skips };
 	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
 		Py_INCREF(held[i]);
 	Py_XINCREF(open);
+	for (Py_ssize_t i = 0; i < type_count; i++) {
+		swapped->types[i] = PyTuple_GetItem(types, i);
+		Py_INCREF(swapped->types[i]);
+	}
 	swapped->open = open;
 	swapped->part = (struct part *)part;
+	swapped->call = swapped_vector;
 	swapped->original = original;
 	swapped->bind = binder_of(original);
 	swapped->begins = begins;
 	swapped->ends = ends;
-	swapped->types = types;
 	swapped->attribute = attribute;
 	swapped->skips = skips;
+	swapped->skips_true = PySet_Contains(skips, Py_True) > 0;
+	find_getter(swapped);
 	return 0;
 }
 
-static int is_of_types(PyObject *object, PyObject *types)
+static inline int is_of_types(const struct swapped *swapped, PyObject *object)
 {
-	for (Py_ssize_t i = 0; i < PyTuple_Size(types); i++)
-		if (PyTuple_GetItem(types, i) == (PyObject *)Py_TYPE(object))
-			return 1;
-	return 0;
+	PyObject *type = (PyObject *)Py_TYPE(object);
+	return type == swapped->types[0] || type == swapped->types[1];
 }
 
 /* Cheaper than the attribute, which is looked up in each step's blocks of torch itself. */
@@ -85,20 +113,24 @@ static PyObject *swapped_skip_caller(PyObject *self, PyObject *globals)
 	Py_RETURN_NONE;
 }
 
-/* False also if that cannot be known. */
+/* 1 also if that cannot be known. */
+static int is_skipped(const struct swapped *swapped, PyObject *object)
+{
+	if (swapped->attribute == Py_None)
+		return 0;
+	PyObject *value = swapped->read ? swapped->read(swapped->getter, object, (PyObject *)Py_TYPE(object))
+									: PyObject_GetAttr(object, swapped->attribute);
+	int is_in = !value ? -1 : value == Py_True && swapped->skips_true ? 1 : PySet_Contains(swapped->skips, value);
+	Py_XDECREF(value);
+	if (is_in < 0)
+		PyErr_Clear();
+	return is_in != 0;
+}
+
 static int is_measured(const struct swapped *swapped, PyObject *object)
 {
-	if (!swapped->part->is_on || is_skipped_caller(swapped) || here.paused || here.waiting ||
-		!is_of_types(object, swapped->types))
-		return 0;
-	if (swapped->attribute == Py_None)
-		return 1;
-	PyObject *value = PyObject_GetAttr(object, swapped->attribute);
-	int is_skipped = value ? PySet_Contains(swapped->skips, value) : -1;
-	Py_XDECREF(value);
-	if (is_skipped < 0)
-		PyErr_Clear();
-	return is_skipped == 0;
+	return swapped->part->is_on && !is_skipped_caller(swapped) && is_of_types(swapped, object) &&
+		!is_skipped(swapped, object) && !here.paused && !here.waiting;
 }
 
 /* Takes `bound`. */
@@ -129,20 +161,19 @@ static PyObject *swapped_get(PyObject *self, PyObject *object, PyObject *type)
 	return is_measured(swapped, object) ? swapped_call_new(swapped, bound, object) : bound;
 }
 
-static PyObject *swapped_call_call(PyObject *self, PyObject *arguments, PyObject *keywords)
+static PyObject *call_measured(
+	struct swapped *swapped, PyObject *bound, PyObject *object, PyObject *arguments, PyObject *keywords)
 {
-	const struct swapped_call *call = (struct swapped_call *)self;
-	struct swapped *swapped = call->swapped;
 	PyObject *began =
-		PyObject_CallFunctionObjArgs(swapped->begins, call->object, arguments, keywords ? keywords : Py_None, NULL);
+		PyObject_CallFunctionObjArgs(swapped->begins, object, arguments, keywords ? keywords : Py_None, NULL);
 	if (!began && !is_own_error(swapped->part))
 		return NULL;
 	if (!began || began == Py_None) {
 		Py_XDECREF(began);
-		return PyObject_Call(call->bound, arguments, keywords);
+		return PyObject_Call(bound, arguments, keywords);
 	}
 	here.waiting = 1;
-	PyObject *result = PyObject_Call(call->bound, arguments, keywords);
+	PyObject *result = PyObject_Call(bound, arguments, keywords);
 	here.waiting = 0;
 	struct pending pending = pending_take();
 	PyObject *reply = PyObject_CallFunctionObjArgs(swapped->ends, began, NULL);
@@ -152,6 +183,37 @@ static PyObject *swapped_call_call(PyObject *self, PyObject *arguments, PyObject
 	Py_DECREF(began);
 	pending_put_back(pending);
 	return result;
+}
+
+static PyObject *swapped_call_call(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	const struct swapped_call *call = (struct swapped_call *)self;
+	return call_measured(call->swapped, call->bound, call->object, arguments, keywords);
+}
+
+/* original(object, ...), as CPython calls a SwappedMethod. */
+static PyObject *swapped_vector(PyObject *self, PyObject *const *given, size_t flags, PyObject *names)
+{
+	struct swapped *swapped = (struct swapped *)self;
+	Py_ssize_t count = (Py_ssize_t)(flags & ~VECTOR_OFFSET);
+	if (!count || !is_measured(swapped, given[0]))
+		return vector_call(swapped->original, given, count, names);
+	PyObject *result = NULL, *bound = swapped->bind(swapped->original, given[0], (PyObject *)Py_TYPE(given[0]));
+	PyObject *arguments = vector_tuple(given + 1, count - 1);
+	PyObject *keywords = names ? vector_keywords(given + count, names) : NULL;
+	if (bound && arguments && (keywords || !names))
+		result = call_measured(swapped, bound, given[0], arguments, keywords);
+	Py_XDECREF(bound);
+	Py_XDECREF(arguments);
+	Py_XDECREF(keywords);
+	return result;
+}
+
+/* Not measured: who calls it as swapped.__call__() is no program. */
+static PyObject *swapped_method_call(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	PyObject *original = ((struct swapped *)self)->original;
+	return original ? PyObject_Call(original, arguments, keywords) : refuse_new(NULL, NULL, NULL);
 }
 
 /* What only the original has, such as its name and documentation. */
@@ -177,8 +239,8 @@ static PyObject *swapped_call_attribute(PyObject *self, PyObject *name)
 static void swapped_free(PyObject *self)
 {
 	struct swapped *swapped = (struct swapped *)self;
-	PyObject *held[] = { (PyObject *)swapped->part, swapped->original, swapped->begins, swapped->ends, swapped->types,
-		swapped->attribute, swapped->skips, swapped->open };
+	PyObject *held[] = { (PyObject *)swapped->part, swapped->original, swapped->begins, swapped->ends,
+		swapped->types[0], swapped->types[1], swapped->attribute, swapped->getter, swapped->skips, swapped->open };
 	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
 		Py_XDECREF(held[i]);
 	for (unsigned i = 0; i < swapped->caller_count; i++)
@@ -210,6 +272,31 @@ static PyType_Slot swapped_slots[] = {
 };
 static PyType_Spec swapped_spec = { "pmtop._pmtop.Swapped", sizeof(struct swapped), 0, Py_TPFLAGS_DEFAULT,
 	swapped_slots };
+
+static PyMemberDef swapped_method_members[] = {
+	{ "__vectorcalloffset__", T_PYSSIZET, offsetof(struct swapped, call), READONLY, NULL },
+	{ NULL, 0, 0, 0, NULL },
+};
+static PyType_Slot swapped_method_slots[] = {
+	{ Py_tp_new, PyType_GenericNew },
+	{ Py_tp_init, swapped_init },
+	{ Py_tp_members, swapped_method_members },
+	{ Py_tp_call, swapped_method_call },
+	{ Py_tp_descr_get, swapped_get },
+	{ Py_tp_getattro, swapped_attribute },
+	{ Py_tp_dealloc, swapped_free },
+	{ 0, NULL },
+};
+/* From CPython 3.13 on, code that often reads an attribute of a class may get what is in the class, where its type is
+ * a method's: torch.Tensor.item would no longer be the original. There the object has no such flag, and is bound. */
+static PyType_Spec swapped_method_spec = { "pmtop._pmtop.SwappedMethod", sizeof(struct swapped), 0,
+	Py_TPFLAGS_DEFAULT | VECTOR_FLAG, swapped_method_slots };
+
+static void choose_swapped_method(void)
+{
+	if (version_now() < 313)
+		swapped_method_spec.flags |= METHOD_FLAG;
+}
 
 static PyType_Slot swapped_call_slots[] = { { Py_tp_new, refuse_new }, { Py_tp_call, swapped_call_call },
 	{ Py_tp_getattro, swapped_call_attribute }, { Py_tp_dealloc, swapped_call_free }, { 0, NULL } };

@@ -6,11 +6,33 @@
 #include <Python.h>
 #include <dlfcn.h>
 
+/* The limited API of CPython 3.10 names none of these, but has them all. */
 typedef PyObject *(*vector_function)(PyObject *, PyObject *const *, size_t, PyObject *);
+#define VECTOR_FLAG (1UL << 11)                               /* Py_TPFLAGS_HAVE_VECTORCALL */
+#define METHOD_FLAG (1UL << 17)                               /* Py_TPFLAGS_METHOD_DESCRIPTOR */
+#define VECTOR_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1)) /* PY_VECTORCALL_ARGUMENTS_OFFSET */
 
 static vector_function vector_known; /* NULL: this CPython has none */
 
 static void vector_find(void) { *(void **)&vector_known = dlsym(RTLD_DEFAULT, "PyObject_Vectorcall"); }
+
+/* Of the CPython that runs: 311 for 3.11. */
+static long version_now(void)
+{
+	char *end;
+	long major = strtol(Py_GetVersion(), &end, 10);
+	return 100 * major + (*end == '.' ? strtol(end + 1, NULL, 10) : 0);
+}
+
+static PyObject *vector_tuple(PyObject *const *given, Py_ssize_t count)
+{
+	PyObject *tuple = PyTuple_New(count);
+	for (Py_ssize_t i = 0; tuple && i < count; i++) {
+		Py_INCREF(given[i]);
+		PyTuple_SetItem(tuple, i, given[i]);
+	}
+	return tuple;
+}
 
 /* The values behind the first `count`, by their names. */
 static PyObject *vector_keywords(PyObject *const *values, PyObject *names)
@@ -24,11 +46,7 @@ static PyObject *vector_keywords(PyObject *const *values, PyObject *names)
 
 static PyObject *vector_as_tuple(PyObject *function, PyObject *const *given, Py_ssize_t count, PyObject *names)
 {
-	PyObject *result = NULL, *keywords = NULL, *arguments = PyTuple_New(count);
-	for (Py_ssize_t i = 0; arguments && i < count; i++) {
-		Py_INCREF(given[i]);
-		PyTuple_SetItem(arguments, i, given[i]);
-	}
+	PyObject *result = NULL, *keywords = NULL, *arguments = vector_tuple(given, count);
 	if (arguments && (!names || (keywords = vector_keywords(given + count, names))))
 		result = PyObject_Call(function, arguments, keywords);
 	Py_XDECREF(arguments);

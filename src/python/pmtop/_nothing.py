@@ -311,3 +311,7 @@ class ModuleHook(Hook):
 
 class Swapped(Hook):
     pass
+
+
+class SwappedMethod(Hook):
+    pass

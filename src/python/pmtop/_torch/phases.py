@@ -26,7 +26,8 @@ class Backward:
         self.loop, self.device = loop, device
         self.unscaled: list[tuple[weakref.ref[Any], Any, int]] = []
         original = torch.autograd.backward
-        more = (torch.Tensor, torch.Tensor.numel, _item, torch.Tensor.is_cpu, loss, self.unscaled)
+        kind = torch.Tensor
+        more = (kind, kind.numel, _item, kind.is_cpu, loss, self.unscaled, getattr(kind, "__dlpack_c_exchange_api__", None))
         timed = _pmtop.Hook(loop, part, loop.out.span("backward"), original, self, more).backward
 
         patches.set(torch.autograd, "backward", _backward(original, timed))

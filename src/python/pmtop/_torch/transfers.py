@@ -133,7 +133,7 @@ class Transfers:
     def _measure(self, patches: Patches, owner: Any, name: str, begins: Callable[..., Any], near: Optional[str], types: tuple[Any, ...] = _PLAIN) -> None:
         original = getattr(owner, name, None)
         if original is not None:
-            patches.set(owner, name, _pmtop.Swapped(self.part, original, begins, self._ends, types, near, {True}))
+            patches.set(owner, name, _pmtop.SwappedMethod(self.part, original, begins, self._ends, types, near, {True}))
 
     def _synchronize(self, original: Any) -> Any:
         part, here = self.part, self.here
