@@ -13,7 +13,7 @@
 enum { CHUNK = 32 * 1024, STATUS_SIZE = 8192 };
 
 #define TRY_FIRST_NS (1 * NS_PER_S)
-#define TRY_MAX_NS (30 * NS_PER_S)
+#define TRY_MAX_NS (120 * NS_PER_S)
 /* A process that has grown by so much may have loaded libnccl, which has more. */
 #define GROWTH_BYTES (UINT64_C(16) << 20)
 
