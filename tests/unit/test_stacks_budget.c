@@ -55,7 +55,7 @@ START_TEST(what_is_sought_or_viewed_is_sampled_more_often)
 {
 	pass(60, 10, 200000);
 	ck_assert_double_gt(samples_ratio(OFTEN), 1.9 * samples_ratio(AT_REST));
-	ck_assert_double_le(samples_ratio(OFTEN), 0.0076);
+	ck_assert_double_le(samples_ratio(OFTEN), 0.0071);
 	ck_assert_double_eq(stacks_budget_poll_factor(&budget, OFTEN), 1);
 }
 END_TEST
