@@ -31,7 +31,7 @@
 #include "ui/widgets/view.h"
 
 /* Rules need not be evaluated more often than a person reads warnings; while seeking, rarely. */
-#define JUDGE_EVERY_NS (450 * NS_PER_MS)
+#define JUDGE_EVERY_NS (900 * NS_PER_MS)
 #define JUDGE_SELDOM_NS (60 * NS_PER_S)
 /* How long the first output waits for a source that is starting, and how often it is read meanwhile. */
 #define START_MAX_NS (2 * NS_PER_S)

@@ -14,16 +14,18 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/remote_reader.h"
+#include "src/base/files/remote_resident.h"
 #include "src/sources/inferred/stacks_stuck.h"
 #include "src/sources/python/remote.h"
 #include "tests/support/children.h"
 #include "tests/support/suite.h"
 #include "tests/support/waiting.h"
 
-enum { PIECES = 3000, SIZE = 40, FAR = 200, APART = 4096 };
+enum { PIECES = 3000, SIZE = 40, FAR = 200, APART = 4096, FAR_SIZE = FAR * APART };
 
 static unsigned char ours[PIECES][SIZE], theirs[PIECES][SIZE];
-static uint64_t far_apart[FAR][APART / sizeof(uint64_t)];
+/* Shared memory counts as a file's: only the child reads it. */
+static uint64_t (*far_apart)[APART / sizeof(uint64_t)], *of_file;
 static struct remote_reader *reader;
 
 static pid_t child_of(pid_t tid)
@@ -43,6 +45,9 @@ static void setup(void)
 {
 	reader = remote_reader_new(10 * NS_PER_S);
 	remote_reader_use(reader);
+	far_apart = mmap(NULL, FAR_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(far_apart, MAP_FAILED);
+	of_file = far_apart[0];
 	for (size_t i = 0; i < sizeof ours; i++)
 		ours[i / SIZE][i % SIZE] = (unsigned char)(i * 7 + i / 256);
 }
@@ -51,6 +56,7 @@ static void teardown(void)
 {
 	remote_reader_use(NULL);
 	remote_reader_free(reader);
+	munmap(far_apart, FAR_SIZE);
 	ck_assert_int_eq(child_of(gettid()), 0);
 }
 
@@ -193,7 +199,7 @@ START_TEST(words_that_are_expected_are_read_together)
 		addresses[i] = (uintptr_t)&far_apart[i][i];
 	addresses[1] = 0;
 	addresses[2] = 8; /* no memory is there */
-	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert(remote_word(getpid(), (uintptr_t)of_file, &word));
 	long before = waits();
 	remote_copies_begin(copies, getpid());
 	remote_copies_expect(getpid(), addresses, FAR);
@@ -212,7 +218,7 @@ START_TEST(memory_that_is_gone_has_no_copy)
 {
 	struct remote_copies *copies = remote_copies_new();
 	unsigned char *pages = mmap(NULL, 3 * APART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	unsigned char across[32], *all = malloc(sizeof far_apart);
+	unsigned char across[32], *all = malloc(FAR_SIZE);
 	uint64_t word;
 	ck_assert(copies && all && pages != MAP_FAILED);
 	for (unsigned i = 0; i < 3 * APART; i++)
@@ -223,8 +229,8 @@ START_TEST(memory_that_is_gone_has_no_copy)
 		ck_assert(remote_word(getpid(), (uintptr_t)pages + 2 * APART, &word));
 		ck_assert_int_eq(remote_read(getpid(), (uintptr_t)pages + APART - 16, across, sizeof across), i == 0);
 		ck_assert_int_eq(remote_word(getpid(), (uintptr_t)pages + APART, &word), i == 0);
-		ck_assert(remote_read(getpid(), (uintptr_t)far_apart, all, sizeof far_apart));
-		ck_assert_int_eq(memcmp(all, far_apart, sizeof far_apart), 0);
+		ck_assert(remote_read(getpid(), (uintptr_t)far_apart, all, FAR_SIZE));
+		ck_assert_int_eq(memcmp(all, far_apart, FAR_SIZE), 0);
 		ck_assert(!remote_read(getpid(), UINT64_MAX - 8, across, sizeof across));
 		remote_copies_end();
 		if (i == 0)
@@ -261,11 +267,11 @@ END_TEST
 START_TEST(a_killed_reader_is_started_again)
 {
 	uint64_t word;
-	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert(remote_word(getpid(), (uintptr_t)of_file, &word));
 	kill(child_of(gettid()), SIGKILL);
-	ck_assert(!remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert(!remote_word(getpid(), (uintptr_t)of_file, &word));
 	ck_assert_int_eq(errno, EIO);
-	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert(remote_word(getpid(), (uintptr_t)of_file, &word));
 }
 END_TEST
 
@@ -274,20 +280,20 @@ START_TEST(a_reader_that_does_not_answer_is_abandoned)
 {
 	uint64_t word;
 	struct stacks_stuck stuck = { 0 };
-	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert(remote_word(getpid(), (uintptr_t)of_file, &word));
 	pid_t first = child_of(gettid());
 	remote_reader_set_limit(reader, 100 * NS_PER_MS);
 	kill(first, SIGSTOP);
-	ck_assert(!remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert(!remote_word(getpid(), (uintptr_t)of_file, &word));
 	ck_assert_int_eq(errno, ETIMEDOUT);
-	ck_assert(!remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert(!remote_word(getpid(), (uintptr_t)of_file, &word));
 	ck_assert_int_eq(errno, ETIMEDOUT);
 	remote_reader_set_limit(reader, 10 * NS_PER_S);
 	ck_assert(stacks_stuck_note(&stuck, reader, 100 * NS_PER_S));
 	ck_assert_int_eq(stuck.child, first);
 	ck_assert_int_eq(stuck.try_ns, 101 * NS_PER_S);
 	ck_assert(!stacks_stuck_is_due(&stuck, reader, 100 * NS_PER_S));
-	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert(remote_word(getpid(), (uintptr_t)of_file, &word));
 	ck_assert(!stacks_stuck_note(&stuck, reader, 101 * NS_PER_S));
 	const int64_t deadline_ns = wait_deadline(30);
 	while (remote_reader_is_left(reader, first) && wait_nap(deadline_ns))
@@ -304,7 +310,7 @@ static void *read_and_end(void *argument)
 {
 	uint64_t word;
 	remote_reader_use(argument);
-	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert(remote_word(getpid(), (uintptr_t)of_file, &word));
 	of_thread = child_of(gettid());
 	return NULL;
 }
@@ -313,7 +319,7 @@ static bool has_ended(void *argument)
 {
 	uint64_t word;
 	(void)argument;
-	remote_word(getpid(), (uintptr_t)ours, &word);
+	remote_word(getpid(), (uintptr_t)of_file, &word);
 	return !remote_reader_is_left(reader, of_thread) && kill(of_thread, 0) != 0;
 }
 
@@ -325,6 +331,80 @@ START_TEST(a_reader_ends_with_its_thread)
 	ck_assert_int_gt(of_thread, 0);
 	/* A read notices its end and reaps it. */
 	ck_assert(wait_until(has_ended, NULL, 30));
+}
+END_TEST
+
+/* -- memory that the thread reads itself -- */
+
+static long waits_for(uint64_t address)
+{
+	uint64_t word;
+	long before = waits();
+	ck_assert(remote_word(getpid(), address, &word));
+	return waits() - before;
+}
+
+/* Until a child was allowed to read, only a child reads. */
+START_TEST(resident_memory_of_no_file_needs_no_child)
+{
+	uint64_t word;
+	pid_t pid;
+	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert_int_gt(child_of(gettid()), 0);
+	ck_assert_int_eq(waits_for((uintptr_t)ours), 0);
+	ck_assert_int_gt(waits_for((uintptr_t)of_file), 0);
+	ck_assert_int_eq(remote_reader_waits_since_ns(reader, &pid), 0);
+}
+END_TEST
+
+START_TEST(only_pages_in_memory_and_of_no_file_are_resident)
+{
+	struct remote_resident *resident = remote_resident_new();
+	char *pages = mmap(NULL, 3 * APART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert(resident && pages != MAP_FAILED);
+	pages[0] = pages[2 * APART] = 1;
+	const struct {
+		uintptr_t address;
+		size_t size;
+		bool is_resident;
+	} cases[] = { { (uintptr_t)pages, 16, true }, { (uintptr_t)pages + 2 * APART, APART, true },
+		{ (uintptr_t)pages + APART, 8, false }, { (uintptr_t)pages + APART - 8, 16, false },
+		{ (uintptr_t)pages, 3 * APART, false }, { (uintptr_t)of_file, 8, false }, { 8, 8, false },
+		{ UINT64_MAX - 8, 8, false }, { UINT64_MAX, 8, false }, { UINT64_MAX / 2, 8, false } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct remote_piece pieces[] = { { (uintptr_t)pages, NULL, 8 },
+			{ cases[i].address, NULL, cases[i].size } };
+		ck_assert_int_eq(remote_resident_has(resident, getpid(), pieces, 2, NS_PER_S), cases[i].is_resident);
+	}
+	const struct remote_piece untouched = { (uintptr_t)pages + APART, NULL, 8 };
+	ck_assert(!remote_resident_has(resident, 0x7ffffff0, &untouched, 1, NS_PER_S));
+	pages[APART] = 1;
+	ck_assert(!remote_resident_has(resident, getpid(), &untouched, 1, NS_PER_S + NS_PER_MS));
+	ck_assert(remote_resident_has(resident, getpid(), &untouched, 1, 2 * NS_PER_S));
+	munmap(pages, 3 * APART);
+	ck_assert(!remote_resident_has(resident, getpid(), &untouched, 1, 20 * NS_PER_S));
+	remote_resident_free(resident);
+}
+END_TEST
+
+/* Close together and far apart, in any order, also twice, with nothing in between and of no size. */
+START_TEST(pieces_of_one_page_are_read_as_if_each_were_alone)
+{
+	static const struct {
+		size_t at, size;
+	} cases[] = { { 8, 8 }, { 20, 4 }, { 24, 8 }, { 24, 8 }, { 0, 40 }, { 40, 300 }, { 700, 8 }, { 100, 0 }, { 708, 1 },
+		{ 4090, 20 }, { 4110, 8 }, { 9000, 5000 } };
+	enum { COUNT = sizeof cases / sizeof *cases };
+	struct remote_piece pieces[COUNT];
+	static unsigned char out[COUNT][5001];
+	memset(out, 0xee, sizeof out);
+	for (size_t i = 0; i < COUNT; i++)
+		pieces[i] = (struct remote_piece){ (uintptr_t)ours + cases[i].at, out[i], cases[i].size };
+	ck_assert(remote_read_direct(getpid(), pieces, COUNT));
+	for (size_t i = 0; i < COUNT; i++) {
+		ck_assert_int_eq(memcmp(out[i], (unsigned char *)ours + cases[i].at, cases[i].size), 0);
+		ck_assert_uint_eq(out[i][cases[i].size], 0xee);
+	}
 }
 END_TEST
 
@@ -359,6 +439,9 @@ int main(void)
 	tcase_add_test(tests, a_killed_reader_is_started_again);
 	tcase_add_test(tests, a_reader_that_does_not_answer_is_abandoned);
 	tcase_add_test(tests, a_reader_ends_with_its_thread);
+	tcase_add_test(tests, resident_memory_of_no_file_needs_no_child);
+	tcase_add_test(tests, only_pages_in_memory_and_of_no_file_are_resident);
+	tcase_add_test(tests, pieces_of_one_page_are_read_as_if_each_were_alone);
 	tcase_add_test(tests, searches_have_a_share_of_a_cpu);
 	return suite_run(suite);
 }

@@ -21,10 +21,19 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/base/files/remote_resident.h"
 
 /* PIECES_MAX: UIO_MAXIOV. BYTES_MAX: more than one stack sample reads at once, because its copies must be taken at the
  * same time; pages are allocated only when used. */
-enum { PIECES_MAX = 1024, BYTES_MAX = 4 << 20, SLICE_MS = 20, PATIENCE = 20, STAT_SIZE = 512 };
+enum {
+	PIECES_MAX = 1024,
+	BYTES_MAX = 4 << 20,
+	SLICE_MS = 20,
+	PATIENCE = 20,
+	STAT_SIZE = 512,
+	PAGE = 4096,
+	BETWEEN_MAX = 256
+};
 
 enum operation { READ_MEMORY, OPEN_MAPS, READ_MAPS, READ_FILE, TEST_SELF };
 
@@ -47,8 +56,17 @@ struct channel {
 	unsigned char bytes[BYTES_MAX];
 };
 
+/* The thread reads the memory of a process itself, since then; 0 = it does not. */
+struct remote_waiting {
+	_Atomic int64_t since_ns;
+	_Atomic pid_t pid;
+};
+
 struct remote_reader {
 	int64_t limit_ns, stuck_ns;
+	struct remote_resident *resident; /* NULL: none can be known */
+	bool may_read;                    /* a child was allowed to read memory: so is this process */
+	struct remote_waiting waiting;
 	struct channel *channel; /* NULL: no child */
 	pid_t child;
 	int cpu;              /* where the child runs; −1: anywhere */
@@ -243,8 +261,10 @@ static void give_up(struct remote_reader *reader, int64_t begin_ns)
 struct remote_reader *remote_reader_new(int64_t limit_ns)
 {
 	struct remote_reader *reader = calloc(1, sizeof *reader);
-	if (reader)
+	if (reader) {
 		reader->limit_ns = limit_ns;
+		reader->resident = remote_resident_new();
+	}
 	return reader;
 }
 
@@ -259,6 +279,7 @@ void remote_reader_free(struct remote_reader *reader)
 		drop_channel(reader);
 	}
 	collect(reader);
+	remote_resident_free(reader->resident);
 	free(reader);
 }
 
@@ -370,7 +391,70 @@ static bool ask(struct remote_reader *reader, enum operation operation, pid_t pi
 	return channel->error == 0;
 }
 
-bool remote_reader_pieces(struct remote_reader *reader, pid_t pid, const struct remote_piece *pieces, size_t count)
+/* One call. The kernel looks each stretch of the other's memory up: pieces that follow each other closely in one page
+ * are a single one, with what lies between them. */
+struct call {
+	size_t here_count, there_count, size;
+	struct iovec here[PIECES_MAX], there[PIECES_MAX];
+	unsigned char between[BETWEEN_MAX]; /* never looked at */
+};
+
+static size_t bytes_between(const struct call *call, const struct remote_piece *piece)
+{
+	if (call->there_count == 0 || piece->size == 0)
+		return SIZE_MAX;
+	const struct iovec *last = &call->there[call->there_count - 1];
+	uint64_t begin = (uintptr_t)last->iov_base, end = begin + last->iov_len;
+	bool is_close = piece->address >= end && piece->address - end <= BETWEEN_MAX &&
+		begin / PAGE == (piece->address + piece->size - 1) / PAGE;
+	return is_close ? (size_t)(piece->address - end) : SIZE_MAX;
+}
+
+static void add_piece(struct call *call, const struct remote_piece *piece)
+{
+	size_t between = bytes_between(call, piece);
+	if (between == SIZE_MAX)
+		call->there[call->there_count++] = (struct iovec){ (void *)(uintptr_t)piece->address, piece->size };
+	else
+		call->there[call->there_count - 1].iov_len += between + piece->size;
+	if (between != SIZE_MAX && between > 0) {
+		call->here[call->here_count++] = (struct iovec){ call->between, between };
+		call->size += between;
+	}
+	call->here[call->here_count++] = (struct iovec){ piece->out, piece->size };
+	call->size += piece->size;
+}
+
+bool remote_read_direct(pid_t pid, const struct remote_piece *pieces, size_t count)
+{
+	struct call call;
+	for (size_t i = 0; i < count;) {
+		call.here_count = call.there_count = call.size = 0;
+		while (i < count && call.here_count + 2 <= PIECES_MAX)
+			add_piece(&call, &pieces[i++]);
+		ssize_t got = process_vm_readv(pid, call.here, call.here_count, call.there, call.there_count, 0);
+		if (got < 0)
+			return false;
+		if ((size_t)got != call.size) {
+			errno = EFAULT;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A seccomp filter may kill a process that reads memory: a child has to try that first. */
+static bool can_read_itself(struct remote_reader *reader, pid_t pid, const struct remote_piece *pieces, size_t count)
+{
+	if (!reader->may_read || reader->stuck_ns || !reader->resident)
+		return false;
+	int64_t now_ns = clock_monotonic_ns();
+	atomic_store_explicit(&reader->waiting.pid, pid, memory_order_relaxed);
+	atomic_store_explicit(&reader->waiting.since_ns, now_ns, memory_order_release);
+	return remote_resident_has(reader->resident, pid, pieces, count, now_ns);
+}
+
+static bool read_by_child(struct remote_reader *reader, pid_t pid, const struct remote_piece *pieces, size_t count)
 {
 	for (size_t begin = 0, end = 0; begin < count; begin = end) {
 		struct channel *channel = prepare(reader);
@@ -386,11 +470,26 @@ bool remote_reader_pieces(struct remote_reader *reader, pid_t pid, const struct 
 		errno = E2BIG;
 		if (end == begin || !ask(reader, READ_MEMORY, pid))
 			return false;
+		reader->may_read = true;
 		const unsigned char *from = channel->bytes;
 		for (size_t i = begin; i < end; from += pieces[i++].size)
 			memcpy(pieces[i].out, from, pieces[i].size);
 	}
 	return true;
+}
+
+bool remote_reader_pieces(struct remote_reader *reader, pid_t pid, const struct remote_piece *pieces, size_t count)
+{
+	bool reads_itself = can_read_itself(reader, pid, pieces, count),
+		 is_read = reads_itself && remote_read_direct(pid, pieces, count);
+	atomic_store_explicit(&reader->waiting.since_ns, 0, memory_order_release);
+	return reads_itself ? is_read : read_by_child(reader, pid, pieces, count);
+}
+
+int64_t remote_reader_waits_since_ns(const struct remote_reader *reader, pid_t *pid)
+{
+	*pid = atomic_load_explicit(&reader->waiting.pid, memory_order_relaxed);
+	return atomic_load_explicit(&reader->waiting.since_ns, memory_order_acquire);
 }
 
 bool remote_reader_maps(struct remote_reader *reader, pid_t pid, bool is_first, char *out, size_t size, size_t *length)

@@ -8,7 +8,8 @@
  *
  *   thread: request ──futex──▶ child: process_vm_readv ──futex──▶ thread copies the bytes
  *
- * The child runs on the CPU of the thread that waits for it: waking another CPU costs more than most reads.
+ * The child runs on the CPU of the thread that waits for it: waking another CPU costs more than most reads. Memory that
+ * cannot block a read (remote_resident.h), which is most, the thread reads itself once a child was allowed to read any.
  *
  * A read that takes longer than the limit is abandoned: the child gets SIGKILL (a child that reads a file exits by
  * itself once the read returns) and is reaped later, without waiting. All further reads fail with ETIMEDOUT at once,
@@ -49,8 +50,14 @@ int64_t remote_reader_stuck_ns(const struct remote_reader *reader);
 pid_t remote_reader_resume(struct remote_reader *reader);
 /* Has this abandoned child not ended yet? */
 bool remote_reader_is_left(struct remote_reader *reader, pid_t child);
+/* For other threads: since when the thread has been reading the memory of *pid itself (CLOCK_MONOTONIC); 0 = it is not.
+ */
+int64_t remote_reader_waits_since_ns(const struct remote_reader *reader, pid_t *pid);
 /* CPU time of all its children so far, in ns. */
 int64_t remote_reader_cpu_ns(const struct remote_reader *reader);
+
+/* Without a reader: one call for all, if possible. False: errno is set. */
+bool remote_read_direct(pid_t pid, const struct remote_piece *pieces, size_t count);
 
 /* For remote.c: the same contracts as the functions of these names there. */
 bool remote_reader_pieces(struct remote_reader *reader, pid_t pid, const struct remote_piece *pieces, size_t count);

@@ -31,6 +31,8 @@ enum { STACK_READER = 2 };
 #define TOGETHER_NS (10 * NS_PER_MS)
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MAX_NS (30 * NS_PER_S)
+/* Before a file is read, the rights of its process are read again in any case. */
+#define NOTE_USER_NS (1 * NS_PER_S)
 /* A program that pmtop starts may begin so much earlier than its first sample. */
 #define STARTED_BEFORE_NS (NS_PER_S / 4)
 
@@ -170,8 +172,12 @@ static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns :
 
 static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 {
-	int64_t now_ns = clock_monotonic_ns(), before_ns = stacks_cost_ns(stacks);
-	stacks_owner_note_user(&sampled->owner);
+	bool is_measured = stacks_budget_measures_sample(&stacks->budget);
+	int64_t now_ns = clock_monotonic_ns(), before_ns = is_measured ? stacks_cost_ns(stacks) : 0;
+	if (now_ns - sampled->noted_ns >= NOTE_USER_NS) {
+		stacks_owner_note_user(&sampled->owner);
+		sampled->noted_ns = now_ns;
+	}
 	enum status status = py_sampler_sample(sampled->sampler, now_ns, &stacks->sample);
 	if (status == STATUS_OK) {
 		stacks_others_note_wait(stacks, sampled, now_ns);
@@ -194,7 +200,10 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 	} else if (status != STATUS_AGAIN) {
 		end_sampled(sampled);
 	}
-	stacks_budget_note_sample(&stacks->budget, stacks_cost_ns(stacks) - before_ns);
+	if (is_measured)
+		stacks_budget_note_sample(&stacks->budget, stacks_cost_ns(stacks) - before_ns);
+	else
+		stacks_budget_skip_sample(&stacks->budget);
 }
 
 /* A process that just started has no Python yet. One whose search exceeded its budget is retried rarely. */
@@ -363,7 +372,8 @@ static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t n
 static int64_t sample_all(struct stacks_state *stacks)
 {
 	int64_t now_ns = clock_monotonic_ns(), next_ns = INT64_MAX;
-	stacks_budget_measure(&stacks->budget, now_ns, stacks_cost_ns(stacks));
+	if (stacks_budget_is_due(&stacks->budget, now_ns))
+		stacks_budget_measure(&stacks->budget, now_ns, stacks_cost_ns(stacks));
 	for (size_t i = 0; i < stacks->sampled_count && !atomic_load(&stacks->thread.is_stopping); i++)
 		next_ns = earlier(next_ns, serve_process(stacks, &stacks->sampled[i], now_ns));
 	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->thread.is_stopping); i++)
@@ -462,6 +472,17 @@ static void emit_threads(struct stacks_state *stacks, bool again, int64_t now_ns
 				stacks->sampled[i].threads, stacks->groups.list[stacks->sampled[i].group].id, again, now_ns, out);
 }
 
+/* The stack thread itself is blocked: on a process that keeps its mmap_lock. It publishes nothing meanwhile. */
+static void note_waiting(struct stacks_state *stacks, int64_t now_ns)
+{
+	pid_t pid;
+	int64_t since_ns = remote_reader_waits_since_ns(stacks->reader, &pid);
+	if (!since_ns || now_ns - since_ns < STACKS_STUCK_LIMIT_NS)
+		return;
+	stacks->missing.stuck_since_ns = since_ns;
+	stacks->missing.stuck_pid = pid;
+}
+
 static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct stacks_state *stacks = state;
@@ -485,6 +506,7 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	stacks_runs_emit(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
 	stacks_found_emit(&stacks->found, now_ns, out);
 	stacks_lines_emit_missing(stacks->lines, &stacks->has_emitted_no_text, now_ns, out);
+	note_waiting(stacks, now_ns);
 	stacks_missing_emit(&stacks->missing, now_ns - stacks->opened_ns, stacks->groups.count > 0, now_ns, out);
 	if (stacks->reader_cpu_ns > 0)
 		sample_set_figure(out, now_ns, METRIC_SELF_CPU, STACK_READER, (double)stacks->reader_cpu_ns);

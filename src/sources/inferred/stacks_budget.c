@@ -5,8 +5,8 @@
 #include "src/base/clock.h"
 
 /* With much less, a step of a tenth of a second has no sample for minutes, and phases and causes stay unknown. */
-#define REST_RATIO 0.0035
-#define OFTEN_RATIO 0.009
+#define REST_RATIO 0.002
+#define OFTEN_RATIO 0.007
 /* Polls come first, but samples retain this share of the budget. */
 #define SAMPLES_MIN_RATIO 0.5
 #define POLLS_RATIO 0.3
@@ -14,23 +14,43 @@
 #define WORKERS_WEIGHT 0.25
 #define MEASURE_NS (1 * NS_PER_S)
 
+/* The clock of CPU time costs a tenth of a sample. */
+enum { SAMPLES_AVERAGED = 16, MEASURED_EACH = 4 };
+
 void stacks_budget_init(struct stacks_budget *budget, int64_t now_ns, int64_t cost_ns)
 {
 	*budget = (struct stacks_budget){ .measured_ns = now_ns, .measured_cost_ns = cost_ns };
 }
 
+bool stacks_budget_measures_sample(const struct stacks_budget *budget)
+{
+	return budget->samples < SAMPLES_AVERAGED || budget->samples % MEASURED_EACH == 0;
+}
+
+void stacks_budget_skip_sample(struct stacks_budget *budget)
+{
+	budget->samples++;
+	budget->sampled_ns += (int64_t)budget->sample_cost_ns;
+}
+
 void stacks_budget_note_sample(struct stacks_budget *budget, int64_t cost_ns)
 {
-	budget->sample_cost_ns += ((double)cost_ns - budget->sample_cost_ns) / 16;
+	double stands_for = budget->samples++ < SAMPLES_AVERAGED ? 1 : MEASURED_EACH;
+	budget->sample_cost_ns += ((double)cost_ns - budget->sample_cost_ns) * stands_for / SAMPLES_AVERAGED;
 	budget->sampled_ns += cost_ns;
 }
 
 void stacks_budget_note_search(struct stacks_budget *budget, int64_t cost_ns) { budget->searched_ns += cost_ns; }
 
+bool stacks_budget_is_due(const struct stacks_budget *budget, int64_t now_ns)
+{
+	return now_ns - budget->measured_ns >= MEASURE_NS;
+}
+
 void stacks_budget_measure(struct stacks_budget *budget, int64_t now_ns, int64_t cost_ns)
 {
 	int64_t passed_ns = now_ns - budget->measured_ns;
-	if (passed_ns < MEASURE_NS)
+	if (!stacks_budget_is_due(budget, now_ns))
 		return;
 	int64_t other_ns = cost_ns - budget->measured_cost_ns - budget->sampled_ns - budget->searched_ns;
 	budget->other_ratio += (fmax((double)other_ns, 0) / (double)passed_ns - budget->other_ratio) / 4;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct stacks_budget {
+	uint64_t samples;      /* noted or skipped */
 	double sample_cost_ns; /* CPU time of a sample; moving average */
 	double other_ratio;    /* CPU time of all else, share of a CPU; moving average */
 	/* when and at which CPU time the share was measured last; since then, by samples and by the search */
@@ -17,9 +18,13 @@ struct stacks_budget {
 
 /* cost_ns: CPU time of the thread and of its child so far. */
 void stacks_budget_init(struct stacks_budget *budget, int64_t now_ns, int64_t cost_ns);
+/* Whether to measure what the next sample costs, and note it; otherwise skip it: it is taken to cost the mean. */
+bool stacks_budget_measures_sample(const struct stacks_budget *budget);
 void stacks_budget_note_sample(struct stacks_budget *budget, int64_t cost_ns);
+void stacks_budget_skip_sample(struct stacks_budget *budget);
 void stacks_budget_note_search(struct stacks_budget *budget, int64_t cost_ns);
-/* Call at each wake-up. */
+/* Whether it is time to measure; call at each wake-up. */
+bool stacks_budget_is_due(const struct stacks_budget *budget, int64_t now_ns);
 void stacks_budget_measure(struct stacks_budget *budget, int64_t now_ns, int64_t cost_ns);
 /* The time between two samples of one group, of which there are so many: 1/hz, or longer if that would cost too much.
  * DataLoader workers are sampled less often. is_often: a person views the stacks, or something is sought. */

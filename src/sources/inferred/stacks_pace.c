@@ -2,9 +2,9 @@
 
 #include "src/base/clock.h"
 
-/* What they may cost: a quarter of what stacks_budget.c allows for all. */
-#define REST_RATIO 0.0015
-#define OFTEN_RATIO 0.003
+/* What they may cost: a part of what stacks_budget.c allows for all. */
+#define REST_RATIO 0.0005
+#define OFTEN_RATIO 0.0025
 #define THREADS_NS ((double)NS_PER_S)
 #define THREADS_OFTEN_NS (100 * (double)NS_PER_MS)
 

@@ -34,6 +34,7 @@ struct sampled {
 	size_t group;                 /* index, or NO_GROUP: unknown yet */
 	struct stacks_loaders loaders;
 	int64_t poll_each_ns; /* between its polls */
+	int64_t noted_ns;     /* when its user was last noted */
 	struct stacks_spawned spawned;
 	struct stacks_stuck stuck;
 	struct stacks_threads *threads; /* NULL: none yet, or a DataLoader worker */

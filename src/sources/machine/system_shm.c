@@ -16,7 +16,9 @@
 enum { FILES_MAX = 4096, DESCRIPTORS_MAX = 65536, CREATORS_MAX = 1024 };
 #define FOLDER "/dev/shm/"
 #define PERIOD_NS (4 * NS_PER_S)
-#define COST_MAX 500 /* the pause until the next scan, in durations of the last one */
+/* The pause until the next scan, in durations of the last one: at least, and wanted up to PAUSE_MAX_NS. */
+enum { COST_MIN = 500, COST_WANTED = 10000 };
+#define PAUSE_MAX_NS (20 * NS_PER_S)
 #define CHANGE_BYTES 1e6
 
 /* A file of the run, by its inode. */
@@ -173,6 +175,13 @@ static double forget_the_gone(struct system_shm *shm)
 	return sum;
 }
 
+static int64_t pause_ns(int64_t cost_ns)
+{
+	int64_t wanted_ns = cost_ns * COST_WANTED < PAUSE_MAX_NS ? cost_ns * COST_WANTED : PAUSE_MAX_NS,
+			min_ns = cost_ns * COST_MIN > PERIOD_NS ? cost_ns * COST_MIN : PERIOD_NS;
+	return wanted_ns > min_ns ? wanted_ns : min_ns;
+}
+
 void system_shm_read(
 	struct system_shm *shm, const struct target *target, double used_bytes, int64_t now_ns, struct sample_set *out)
 {
@@ -189,8 +198,7 @@ void system_shm_read(
 	note_creators(shm, target);
 	check_folder(shm, target);
 	double own_bytes = forget_the_gone(shm);
-	int64_t cost_ns = (clock_thread_cpu_ns() - began_ns) * COST_MAX;
-	shm->next_ns = now_ns + (cost_ns > PERIOD_NS ? cost_ns : PERIOD_NS);
+	shm->next_ns = now_ns + pause_ns(clock_thread_cpu_ns() - began_ns);
 	shm->used_bytes = used_bytes;
 	if (may_read)
 		sample_set_figure(out, now_ns, METRIC_SYSTEM_SHM_OWN, 0, fmin(own_bytes, used_bytes));

@@ -89,12 +89,12 @@ static bool make_room(struct py_sampler *sampler)
 static void add_tags(const struct py_sampler *sampler, uint64_t address, uint64_t tags[TAGS], struct remote_piece *out)
 {
 	const struct py_layout *layout = &sampler->process->location.layout;
-	const uint32_t offsets[TAGS] = { layout->object_type, layout->code_file, layout->code_name, layout->code_lines,
-		layout->code_first_line };
+	/* in ascending order, to be read as one stretch of memory */
+	const uint32_t offsets[TAGS] = { layout->object_type, layout->code_first_line, layout->code_file, layout->code_name,
+		layout->code_lines };
 	memset(tags, 0, TAGS * sizeof *tags);
 	for (size_t i = 0; i < TAGS; i++)
-		out[i] =
-			(struct remote_piece){ address + offsets[i], &tags[i], i + 1 < TAGS ? sizeof(uint64_t) : sizeof(int32_t) };
+		out[i] = (struct remote_piece){ address + offsets[i], &tags[i], i == 1 ? sizeof(int32_t) : sizeof(uint64_t) };
 }
 
 static bool read_tags(const struct py_sampler *sampler, uint64_t address, uint64_t tags[TAGS])

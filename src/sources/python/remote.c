@@ -9,31 +9,10 @@
 
 #include "src/base/files/remote_reader.h"
 
-/* UIO_MAXIOV: the kernel's maximum per call. */
-enum { PIECES_A_CALL = 1024 };
-
 static bool read_now(pid_t pid, const struct remote_piece *pieces, size_t count)
 {
-	struct iovec here[PIECES_A_CALL], there[PIECES_A_CALL];
-	if (remote_reader_used())
-		return remote_reader_pieces(remote_reader_used(), pid, pieces, count);
-	for (size_t begin = 0; begin < count; begin += PIECES_A_CALL) {
-		size_t now = count - begin < PIECES_A_CALL ? count - begin : PIECES_A_CALL, wanted = 0;
-		for (size_t i = 0; i < now; i++) {
-			const struct remote_piece *piece = &pieces[begin + i];
-			here[i] = (struct iovec){ piece->out, piece->size };
-			there[i] = (struct iovec){ (void *)(uintptr_t)piece->address, piece->size };
-			wanted += piece->size;
-		}
-		ssize_t got = process_vm_readv(pid, here, now, there, now, 0);
-		if (got < 0)
-			return false;
-		if ((size_t)got != wanted) {
-			errno = EFAULT;
-			return false;
-		}
-	}
-	return true;
+	struct remote_reader *reader = remote_reader_used();
+	return reader ? remote_reader_pieces(reader, pid, pieces, count) : remote_read_direct(pid, pieces, count);
 }
 
 /* -- copies -- */

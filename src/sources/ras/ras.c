@@ -26,7 +26,7 @@ enum { STRANGERS_MAX = 3, LARGE_ROWS = 1024 };
 #define READ_NS (500 * NS_PER_MS)
 #define PERIOD_NS (5 * NS_PER_S)
 #define PERIOD_LARGE_NS (10 * NS_PER_S)
-#define SEARCH_NS (1 * NS_PER_S)
+#define SEARCH_MIN_NS (1 * NS_PER_S)
 #define ANSWER_LIMIT_NS (15 * NS_PER_S)
 
 struct ras_source_state {
@@ -164,17 +164,27 @@ static void ask(struct ras_source_state *state, const struct ras_candidate *aske
 	buffer_release(&text);
 }
 
+static int64_t until_search_ns(struct ras_source_state *state, int64_t now_ns)
+{
+	pthread_mutex_lock(&state->thread.lock);
+	int64_t next_ns = ras_processes_next_ns(&state->processes);
+	pthread_mutex_unlock(&state->thread.lock);
+	return next_ns - now_ns > SEARCH_MIN_NS ? next_ns - now_ns : SEARCH_MIN_NS;
+}
+
 static void ask_until_stopped(void *argument)
 {
 	struct ras_source_state *state = argument;
 	while (!atomic_load(&state->thread.is_stopping)) {
 		struct ras_candidate asked;
-		int64_t now_ns = clock_monotonic_ns(), wait_ns = SEARCH_NS;
+		int64_t now_ns = clock_monotonic_ns(), wait_ns;
 		if (choose(state, now_ns, &asked)) {
 			ask(state, &asked);
 			close(asked.fd);
 			bool is_slow = clock_monotonic_ns() - now_ns > NS_PER_S || state->answer.row_count > LARGE_ROWS;
 			wait_ns = is_slow ? PERIOD_LARGE_NS : PERIOD_NS;
+		} else {
+			wait_ns = until_search_ns(state, now_ns);
 		}
 		own_thread_wait(&state->thread, wait_ns);
 	}
@@ -226,13 +236,16 @@ static enum status ras_read(void *argument, int64_t now_ns, struct sample_set *o
 	if (state->target->pid == 0 || strcmp(state->target->proc_root, "/proc") != 0)
 		return STATUS_END;
 	pthread_mutex_lock(&state->thread.lock);
-	ras_processes_take(&state->processes, state->target);
+	size_t before = state->processes.count;
+	bool is_due = ras_processes_take(&state->processes, state->target) || state->processes.count > before;
 	bool has_any = state->processes.count > 0;
 	if (state->is_new)
 		ras_answer_emit(&state->answer, state->asked_pid, state->answer_ns, out);
 	state->is_new = false;
 	emit_missing(state, now_ns, out);
 	pthread_mutex_unlock(&state->thread.lock);
+	if (is_due)
+		own_thread_wake(&state->thread);
 	if (has_any && !state->thread.is_started && own_thread_start(&state->thread, ask_until_stopped, state) != 0)
 		return STATUS_IO;
 	return state->target->has_ended ? STATUS_END : STATUS_OK;

@@ -13,7 +13,7 @@
 enum { CHUNK = 32 * 1024, STATUS_SIZE = 8192 };
 
 #define TRY_FIRST_NS (1 * NS_PER_S)
-#define TRY_MAX_NS (30 * NS_PER_S)
+#define TRY_MAX_NS (120 * NS_PER_S)
 /* A process that has grown by so much may have loaded libnccl, which has more. */
 #define GROWTH_BYTES (UINT64_C(16) << 20)
 
@@ -46,18 +46,26 @@ static void add(struct ras_processes *processes, const struct target_member *mem
 		.after_ns = TRY_FIRST_NS };
 }
 
-void ras_processes_take(struct ras_processes *processes, const struct target *target)
+static bool has_grown(const struct ras_candidate *candidate, uint64_t bytes)
+{
+	return !candidate->has_nccl && bytes >= candidate->searched_bytes + GROWTH_BYTES;
+}
+
+bool ras_processes_take(struct ras_processes *processes, const struct target *target)
 {
 	size_t retained = 0;
+	bool is_any_larger = false;
 	for (size_t i = 0; i < processes->count; i++)
 		processes->list[i].is_retained = false;
 	for (size_t i = 0; i < target->member_count; i++) {
 		const struct target_member *member = &target->members[i];
 		size_t at = find(processes, member);
-		if (at < processes->count)
+		if (at < processes->count) {
 			processes->list[at].is_retained = true;
-		else if (member->has_stat && member->stat.threads > 1)
+			is_any_larger |= member->has_stat && has_grown(&processes->list[at], member->stat.virtual_bytes);
+		} else if (member->has_stat && member->stat.threads > 1) {
 			add(processes, member);
+		}
 	}
 	for (size_t i = 0; i < processes->count; i++) {
 		if (processes->list[i].is_retained)
@@ -66,6 +74,15 @@ void ras_processes_take(struct ras_processes *processes, const struct target *ta
 			close(processes->list[i].fd);
 	}
 	processes->count = retained;
+	return is_any_larger;
+}
+
+int64_t ras_processes_next_ns(const struct ras_processes *processes)
+{
+	int64_t next_ns = INT64_MAX;
+	for (size_t i = 0; i < processes->count; i++)
+		next_ns = processes->list[i].next_ns < next_ns ? processes->list[i].next_ns : next_ns;
+	return next_ns;
 }
 
 void ras_processes_release(struct ras_processes *processes)
@@ -132,8 +149,7 @@ bool ras_candidate_search(struct ras_candidate *candidate, int64_t now_ns)
 	if (candidate->has_nccl)
 		return true;
 	uint64_t size = read_size(candidate);
-	bool has_grown = size >= candidate->searched_bytes + GROWTH_BYTES;
-	if (now_ns < candidate->next_ns && !has_grown)
+	if (now_ns < candidate->next_ns && !has_grown(candidate, size))
 		return false;
 	candidate->searched_bytes = size > candidate->searched_bytes ? size : candidate->searched_bytes;
 	candidate->has_nccl = has_library(candidate);

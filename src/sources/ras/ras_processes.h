@@ -32,7 +32,10 @@ struct ras_processes {
 };
 
 /* Takes over the target's processes: the first RAS_PROCESSES_MAX that have several threads, as all users of NCCL do. */
-void ras_processes_take(struct ras_processes *processes, const struct target *target);
+/* Returns whether one has grown so much that it is to be searched now. */
+bool ras_processes_take(struct ras_processes *processes, const struct target *target);
+/* When the next one is to be searched, unless it grows. */
+int64_t ras_processes_next_ns(const struct ras_processes *processes);
 void ras_processes_release(struct ras_processes *processes);
 
 /* Its pid in its own namespace, once. */

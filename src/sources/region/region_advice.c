@@ -44,6 +44,19 @@ static void check_maps(struct region_advice *advice, const struct target_member 
 		close(fd);
 }
 
+/* A copy of its parent by fork, as a DataLoader's worker: it has the same libraries. With random layout no two programs
+ * have the same stack. */
+static bool is_copy(const struct target *target, const struct target_member *member)
+{
+	for (size_t i = 0; i < target->member_count; i++) {
+		const struct proc_stat *of_parent = &target->members[i].stat, *own = &member->stat;
+		if (target->members[i].pid == member->parent)
+			return own->start_code > 1 && own->start_code == of_parent->start_code &&
+				own->end_code == of_parent->end_code && own->start_stack == of_parent->start_stack;
+	}
+	return false;
+}
+
 void region_advice_renew(struct region_advice *advice, const struct target *target, int64_t now_ns)
 {
 	if (now_ns < advice->next_ns)
@@ -51,6 +64,7 @@ void region_advice_renew(struct region_advice *advice, const struct target *targ
 	advice->found = NULL;
 	advice->is_python = false;
 	for (size_t i = 0; i < target->member_count && i < MEMBERS_MAX; i++)
-		check_maps(advice, &target->members[i]);
+		if (!is_copy(target, &target->members[i]))
+			check_maps(advice, &target->members[i]);
 	advice->next_ns = now_ns + (advice->found ? AGAIN_FOUND_NS : AGAIN_NS);
 }

@@ -22,8 +22,6 @@ enum {
 	SCRATCH_SIZE = 64 * 1024,
 	STAT_SIZE = 2048,
 	CMDLINE_SIZE = 4096,
-	THREADS_A_REFRESH = 8,  /* how many threads' children files are opened per refresh, on average */
-	THREADS_EVERY_MAX = 16, /* they are read at least once in this many refreshes */
 	THREADS_SCANNED_MAX = 4096,
 	TRIES_MAX = 8,
 	/* descriptors reserved for the target's own files, its region and the rest of the program */
@@ -32,6 +30,11 @@ enum {
 	DESCRIPTORS_A_MEMBER = 6,
 	FILES_KEPT_MIN = 64,
 };
+
+/* The children files of threads are opened one by one: a process is scanned so rarely, by its number of threads. */
+#define THREAD_APART_NS (30 * NS_PER_MS)
+#define THREADS_APART_MIN_NS (900 * NS_PER_MS)
+#define THREADS_APART_MAX_NS (4 * NS_PER_S)
 
 /* -- one member -- */
 
@@ -260,13 +263,12 @@ static void find_children(struct target *target, size_t index)
 	read_children(target, index, path, &member->children_fd, member->keeps_files);
 	if (member->stat.threads < 2)
 		return;
-	if (member->until_threads > 0) {
-		member->until_threads--;
+	int64_t now_ns = clock_monotonic_ns(), apart_ns = (int64_t)member->stat.threads * THREAD_APART_NS;
+	if (now_ns < member->threads_ns)
 		return;
-	}
 	read_children_of_threads(target, index);
-	uint64_t every = member->stat.threads / THREADS_A_REFRESH;
-	member->until_threads = every < THREADS_EVERY_MAX ? (unsigned)every : THREADS_EVERY_MAX;
+	apart_ns = apart_ns < THREADS_APART_MAX_NS ? apart_ns : THREADS_APART_MAX_NS;
+	member->threads_ns = now_ns + (apart_ns > THREADS_APART_MIN_NS ? apart_ns : THREADS_APART_MIN_NS);
 }
 
 /* Members keep their order. All files are read before any member moves: a read may block for ever

@@ -37,7 +37,7 @@ struct target_member {
 	bool needs_command;       /* its command line must be read again */
 	bool is_new_by_command;   /* if the command line differs, the process called exec */
 	int stat_fd, children_fd; /* −1 = not open */
-	unsigned until_threads;   /* refreshes until the children of its other threads are read again */
+	int64_t threads_ns;       /* when the children of its other threads are read again */
 };
 
 struct target {

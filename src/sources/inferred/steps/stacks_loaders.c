@@ -300,7 +300,6 @@ void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *li
 {
 	out->count = 0;
 	out->what = (struct stacks_what){ .is_certain = true };
-	stacks_owner_note_user(owner);
 	loaders->has_loader = poll_loader(loaders, now_ns, out);
 	for (size_t i = 0; i < out->count; i++) {
 		const struct py_counted *counted = &out->counted[i];

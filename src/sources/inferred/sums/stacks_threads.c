@@ -277,10 +277,10 @@ bool stacks_threads_note_wait(struct stacks_threads *threads, const struct stack
 	struct py_addresses addresses = py_sampler_addresses(subject->sampler);
 	const struct thread *followed = find_thread(threads, addresses.sampled);
 	pid_t tid = followed ? followed->known.tid : subject->pid;
-	if (!threads || threads->count == 0 || !py_gil_is_awaited(subject->process_fd, tid, addresses.gil))
+	if (!threads || threads->count == 0)
 		return false;
 	uint64_t holder = py_gil_holder(process, addresses.gil);
-	if (!holder || holder == addresses.sampled)
+	if (!holder || holder == addresses.sampled || !py_gil_is_awaited(subject->process_fd, tid, addresses.gil))
 		return false;
 	struct seen seen = { .is_busy = true };
 	enum status status = STATUS_AGAIN;
