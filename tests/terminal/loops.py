@@ -38,7 +38,7 @@ EXPECTED = {
                    'delegating': ('generator', 0, 21), 'delegating_inside': ('generator', 0, 18), 'while_before': ('generator', 0, None),
                    'while_behind': ('generator', 0, None)},
     'irregular': {},
-    'whiles': {'micro': ('range', 1, 4), 'iter_num': ('int', 0, None), 'step': ('int', 0, None)},
+    'whiles': {'micro': ('range', 1, 4), 'iter_num': ('int', 0, None), 'step': ('int', 0, None), 'at': ('int', 0, None)},
     'attributes': {'self.step': ('int', 0, None), 'self.state.step': ('int', 0, None), "self.counts['step']": ('int', 0, None), 'self.compared': ('int', 0, None)},
     'blocks': {'within': ('range', 0, 25), 'deep': ('list', 1, 3), 'tried': ('range', 0, 25)},
     'leaving': {'found': ('range', 0, 30), 'failed': ('list', 0, 30), 'broken': ('range', 1, {3, 17, 40, 5, 29})},
@@ -214,6 +214,7 @@ def reads_kind(python, kind, pause, minor, **more):
     if kind == 'irregular':
         known = {one for one in seen if LINES.get((one.file, one.line)) == 'irregular.items' and is_good(one) and not one.is_in_generator}
         assert {one.kind for one in known} <= {'generator', 'int'}, known
+        assert not pause or any(one.kind == 'generator' and not one.has_position for one in seen), 'an unknown position hides the loop'
     if kind == 'hostile':
         assert not [one for one in seen if one.kind in ('progress', 'state') and is_good(one)]
     if kind == 'losses' and pause:

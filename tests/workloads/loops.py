@@ -220,6 +220,12 @@ def whiles():
     while step < 530:
         step += 1  # int whiles.step
         log('whiles.step', step)
+    at, size, added = 0, 64, 0
+    log('whiles.at', added)
+    while at < 1920:
+        at += size  # int whiles.at
+        added += 1
+        log('whiles.at', added)
 
 
 def attributes():

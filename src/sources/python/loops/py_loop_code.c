@@ -252,8 +252,8 @@ static void find_variables(const struct py_process *process, const unsigned char
 				py_text_read(process, variable.key, variable.name, sizeof variable.name);
 		if (!is_read)
 			continue;
-		uint64_t by;
-		variable.is_by_one = py_loop_constant(process, code, store->by, &by) && by == 1;
+		if (store->added.role == PY_ROLE_CONSTANT && !py_loop_constant(process, code, store->added.index, &variable.by))
+			variable.by = 0;
 		code->bytecode->stores[kept] = *store;
 		code->variables[kept++] = variable;
 	}

@@ -17,9 +17,10 @@ struct py_loop_variable {
 	uint32_t local; /* its place among the locals; PY_NO_INDEX: it is none */
 	/* Of an attribute or an item: from the variable that leads to it; then `name` is "object.name". */
 	struct py_path path;
-	uint64_t base_key;       /* the str object with that variable's name; 0: it is a local */
-	bool is_cell, is_by_one; /* is_by_one: its loop adds 1 each time */
-	int line;                /* of the assignment; 0 = unknown */
+	uint64_t base_key; /* the str object with that variable's name; 0: it is a local */
+	bool is_cell;
+	uint64_t by; /* the constant that its loop adds each time; 0 = unknown, or none */
+	int line;    /* of the assignment; 0 = unknown */
 };
 
 /* What the code of a `for` shows of the first position of its iterator. */

@@ -106,7 +106,8 @@ struct py_loop {
 	bool is_in_generator;
 	/* Of an int: its loop assigns it with +=; or only compares it to end, and something that it calls assigns it. */
 	bool is_sum, is_compared;
-	bool is_by_one; /* of a sum: 1 is added each time */
+	/* Of a sum: the same is added each time, and the position is how often (guards.divisor: what, 0 = 1). */
+	bool is_by_same;
 	struct py_loop_guards guards;
 };
 
