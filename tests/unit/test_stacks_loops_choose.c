@@ -188,6 +188,36 @@ START_TEST(epochs_around_a_loop_without_a_position_are_no_steps_without_torch)
 }
 END_TEST
 
+/* As ultralytics: `while True: epoch += 1; stop = ...; for i, batch in bar`. The optimizer was hardly sampled. */
+START_TEST(a_short_loop_in_a_loop_that_counts_epochs_accumulates_nothing)
+{
+	struct seen *outer = add(0, "while True:", PY_LOOP_INT, 0);
+	snprintf(outer->loop.name, sizeof outer->loop.name, "retries");
+	struct seen *batches = add(1, "for i, batch in bar", PY_LOOP_GENERATOR, 12);
+	batches->restarts = 3;
+	outer->optimized = batches->optimized = 0;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), outer);
+	struct seen *epoch = add_int(outer, "epoch", false);
+	epoch->optimized = 0;
+	epoch->is_epoch = true;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), batches);
+}
+END_TEST
+
+/* A reading came between two items: the count by the other one would begin elsewhere. */
+START_TEST(a_loop_goes_on_to_be_counted_by_what_counts_it)
+{
+	struct seen *steps = add(0, "for i, batch in bar", PY_LOOP_GENERATOR, 12);
+	struct seen *other = add_int(steps, "ni", false);
+	loops.steps = steps;
+	steps->moved_ns = loops.read_ns - NS_PER_S;
+	steps->loop.has_position = false;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), steps);
+	steps->moved_ns = loops.read_ns - 60 * NS_PER_S;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), other);
+}
+END_TEST
+
 /* Between two passes of a DataLoader only the loop around it may be seen to train. */
 START_TEST(a_loop_around_a_loader_has_no_steps)
 {
@@ -271,6 +301,8 @@ int main(void)
 	tcase_add_test(tests, epochs_around_a_loop_that_cannot_be_read_are_no_steps);
 	tcase_add_test(tests, what_advances_by_more_than_one_counts_no_steps);
 	tcase_add_test(tests, a_loop_around_a_loader_has_no_steps);
+	tcase_add_test(tests, a_short_loop_in_a_loop_that_counts_epochs_accumulates_nothing);
+	tcase_add_test(tests, a_loop_goes_on_to_be_counted_by_what_counts_it);
 	tcase_add_test(tests, a_bar_of_images_counts_no_steps);
 	tcase_add_test(tests, a_few_passes_beside_a_rollout_are_one_step);
 	tcase_add_test(tests, what_ends_the_loop_of_an_iteration_shows_how_many_there_are);

@@ -196,6 +196,9 @@ def generators():
     tick = ticker('generators.delegating_inside')
     for _ in delegating_inside():  # loop generators.delegating_inside
         tick()
+    tick = ticker('generators.elsewhere')
+    for _ in loops_generators.elsewhere(PAUSE):  # loop generators.elsewhere
+        tick()
     loops_generators.counted(ticker, PAUSE)
 
 

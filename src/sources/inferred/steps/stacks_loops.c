@@ -78,18 +78,17 @@ static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *lo
 		if (seen != loops->steps && (!oldest || seen->read_ns < oldest->read_ns))
 			oldest = seen;
 	seen = loops->seen_count < STACKS_SEEN_MAX ? &loops->seen[loops->seen_count++] : oldest;
-	const struct py_code *code = &loop->site->known->code;
+	const char *function = loop->site->known->code.function, *file = loop->site->known->code.file;
+	if (loop->is_in_generator && !py_loops_source(loops->reader, loop, &function, &file))
+		function = file = "";
 	*seen = (struct seen){ .loop = *loop, .since_ns = now_ns, .read_ns = now_ns };
-	snprintf(seen->function, sizeof seen->function, "%s", code->function);
-	snprintf(seen->file, sizeof seen->file, "%s", code->file);
-	const char *text = loop->line > 0 ? stacks_lines_text(lines, owner, code->file, loop->line) : NULL;
+	snprintf(seen->function, sizeof seen->function, "%s", function);
+	snprintf(seen->file, sizeof seen->file, "%s", file);
+	const char *text = loop->line > 0 ? stacks_lines_text(lines, owner, file, loop->line) : NULL;
 	snprintf(
 		seen->text, sizeof seen->text, "%.*s", (int)(text ? stacks_loop_header_length(text) : 0), text ? text : "");
-	int around[STACKS_DEPTH_MAX];
-	size_t count = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
-	int line = loop->depth < count ? around[loop->depth] : 0;
-	seen->is_target = stacks_loop_is_variable(loop) && !loop->is_sum && loop->line > 0 && loop->line == line;
-	stacks_loop_note_epoch(seen, line, lines, owner);
+	seen->is_target = stacks_loop_is_variable(loop) && !loop->is_sum && loop->line > 0 && loop->line == loop->loop_line;
+	stacks_loop_note_epoch(seen, loop->loop_line, lines, owner);
 	return seen;
 }
 
@@ -368,7 +367,8 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 		seen->level = sample->count - loop->frame_index;
 		seen->ip = loop->site->ip;
 		seen->around = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
-		stacks_loop_note_work(seen, loop->site->ip, false);
+		if (!loop->is_in_generator)
+			stacks_loop_note_work(seen, loop->site->ip, false);
 		seen->reads++;
 		seen->read_ns = now_ns;
 	}
@@ -418,7 +418,7 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	struct seen *best = stacks_loops_find_steps(loops);
 	if (best && best != loops->steps && !loops->is_running)
 		take_steps(loops, best);
-	if (!loops->steps || loops->steps->read_ns != now_ns)
+	if (!loops->steps || loops->steps->read_ns != now_ns || !loops->steps->loop.has_position)
 		return;
 	stacks_loops_find_end(loops);
 	if (!loops->is_running)

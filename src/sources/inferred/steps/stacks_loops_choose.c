@@ -13,6 +13,7 @@ enum { SHORT_RATIO = 5 };
 #define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
 #define TURNS_WATCH_NS (3 * NS_PER_S)
 #define OTHER_WATCH_NS (5 * NS_PER_S)
+#define STILL_COUNTS_NS (10 * NS_PER_S)
 /* Close readings are taken for at most so long. */
 #define CLOSE_WATCH_NS (2 * NS_PER_S)
 /* Passes of the step loop that take as long can be followed, however seldom other readings are. */
@@ -143,12 +144,16 @@ int stacks_loop_quality(const struct seen *seen)
  * gradients. */
 static bool is_accumulation(const struct stacks_loops *loops, const struct seen *seen)
 {
+	bool is_within_another = false;
 	if (seen->loop.length == 0 || seen->loop.length > STACKS_SHORT_MAX || seen->restarts < 3)
 		return false;
-	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
-		if (outer->loop.code == seen->loop.code && outer->loop.depth + 1 == seen->loop.depth && !outer->is_epoch)
-			return true;
-	return false;
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++) {
+		bool is_directly = outer->loop.code == seen->loop.code && outer->loop.depth + 1 == seen->loop.depth;
+		if (is_directly && outer->is_epoch)
+			return false;
+		is_within_another |= is_directly;
+	}
+	return is_within_another;
 }
 
 static bool is_followed(const struct stacks_loops *loops, const struct seen *seen)
@@ -257,6 +262,14 @@ static struct seen *choose_wanted(struct stacks_loops *loops)
 	return best;
 }
 
+/* A reading may miss the position of what counts this loop: another count of it would begin elsewhere. */
+static bool still_counts(const struct stacks_loops *loops, const struct seen *inner)
+{
+	const struct seen *steps = loops->steps;
+	return steps && stacks_loop_is_of(steps, inner) && !stacks_loop_is_variable(&steps->loop) &&
+		!steps->loop.has_position && loops->read_ns - steps->moved_ns < STILL_COUNTS_NS;
+}
+
 /* The innermost loop with the steps, then what counts it best. NULL: not known (yet). */
 static struct seen *choose(struct stacks_loops *loops)
 {
@@ -291,6 +304,8 @@ static struct seen *choose(struct stacks_loops *loops)
 		(inner->turns_max >= TURNS_MIN || 10 * inner->hidden >= 8 * inner->trained ||
 			loops->read_ns - loops->trained_ns < TURNS_WATCH_NS))
 		return NULL;
+	if (still_counts(loops, inner))
+		return loops->steps;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
 			has_training(loops, seen, &most);

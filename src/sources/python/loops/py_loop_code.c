@@ -58,6 +58,8 @@ static void free_code(struct py_loop_code *code)
 	if (code->bytecode)
 		py_bytecode_release(code->bytecode);
 	free(code->bytecode);
+	free(code->function);
+	free(code->file);
 	free(code->loop_lines);
 	free(code->variables);
 	free(code->calls);
@@ -183,6 +185,8 @@ static void find_lines(const struct py_process *process, uint64_t address, struc
 	if (!py_code_read(process->pid, &process->location, address, &text))
 		return;
 	code->is_module = strcmp(text.function, "<module>") == 0;
+	code->function = strdup(text.function);
+	code->file = strdup(text.file);
 	for (size_t i = 0; i < code->bytecode->loop_count; i++)
 		code->loop_lines[i] = line_of_loop(layout, &text, &code->bytecode->loops[i]);
 	for (size_t i = 0; i < code->bytecode->store_count; i++)

@@ -36,6 +36,7 @@ struct py_loop_code {
 	uint32_t local_count, stack_size;
 	uint32_t plain_count; /* locals before the cells; to 3.10 */
 	bool is_module;
+	char *function, *file;                  /* NULL: unknown */
 	struct py_bytecode *bytecode;           /* NULL: it has no loops, or could not be read */
 	int *loop_lines;                        /* 0 = unknown */
 	struct py_loop_call *calls;             /* of its loops */

@@ -73,7 +73,7 @@ static void read_for(struct py_reading *reading, int number, const struct py_sam
 		return;
 	loop.slot = py_loop_stack_slot(iterators->process, frame, entry);
 	loop.depth = code_loop->depth;
-	loop.line = frame->code->loop_lines[number];
+	loop.line = loop.loop_line = frame->code->loop_lines[number];
 	if (!py_loop_guard_place(&loop.guards, frame, number, false) ||
 		!py_loop_guard_word(&loop.guards, loop.slot, object) ||
 		!py_stack_entry_guard_below(&iterators->classes, frame, entry, &loop.guards) ||
@@ -96,7 +96,7 @@ static void read_state(
 			&reading->loops->states, &reading->loops->iterators.attributes, object, class == PY_CLASS_BAR, &loop) ||
 		!py_loop_guard_place(&loop.guards, reading->frame, outermost, false))
 		return;
-	loop.line = code->loop_lines[outermost];
+	loop.line = loop.loop_line = code->loop_lines[outermost];
 	py_loops_emit(reading, &loop);
 }
 
@@ -228,15 +228,40 @@ size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, str
 	return reading.count;
 }
 
-bool py_loops_asks(struct py_loops *loops, uint64_t code, uint64_t ip)
+/* The innermost loop at an instruction, or NULL. *is_asking: it asks for the loop's next item. */
+static const struct py_code_loop *loop_at(struct py_loops *loops, uint64_t code, uint64_t ip, bool *is_asking)
 {
 	const struct py_loop_code *known = py_loop_code_checked(loops->iterators.codes, code);
 	if (!known || !known->bytecode)
-		return false;
+		return NULL;
 	int64_t offset = py_loop_offset(&loops->iterators.process->location.layout, code, ip);
 	int number = py_bytecode_loop_at(known->bytecode, offset);
 	const struct py_code_loop *loop = number == PY_NO_LOOP ? NULL : &known->bytecode->loops[number];
-	return loop && offset >= loop->offset && offset < loop->offset_end;
+	*is_asking = loop && offset >= loop->offset && offset < loop->offset_end;
+	return loop;
+}
+
+bool py_loops_asks(struct py_loops *loops, uint64_t code, uint64_t ip)
+{
+	bool is_asking = false;
+	return loop_at(loops, code, ip, &is_asking) && is_asking;
+}
+
+bool py_loops_yields_in_for(struct py_loops *loops, uint64_t code, uint64_t ip)
+{
+	bool is_asking;
+	const struct py_code_loop *loop = loop_at(loops, code, ip, &is_asking);
+	return loop && loop->is_for && loop->yields_once && !is_asking;
+}
+
+bool py_loops_source(struct py_loops *loops, const struct py_loop *loop, const char **function, const char **file)
+{
+	const struct py_loop_code *known = py_loop_code_get(loops->iterators.codes, loop->code);
+	if (!known || !known->function || !known->file)
+		return false;
+	*function = known->function;
+	*file = known->file;
+	return true;
 }
 
 bool py_loops_is_generator(struct py_loops *loops, uint64_t code)

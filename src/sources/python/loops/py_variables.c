@@ -125,6 +125,7 @@ static void read_int(struct py_reading *reading, size_t store, struct py_loop *l
 	loop->guards.slot = loop->slot;
 	loop->depth = code->bytecode->loops[assigned->loop].depth;
 	loop->line = code->variables[store].line;
+	loop->loop_line = code->loop_lines[assigned->loop];
 	loop->is_sum = assigned->is_sum || assigned->is_compared;
 	loop->is_compared = assigned->is_compared;
 	snprintf(loop->name, sizeof loop->name, "%s", code->variables[store].name);
