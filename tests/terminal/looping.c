@@ -77,7 +77,10 @@ static void read_loops(struct py_sampler *sampler, struct py_loops *loops)
 	calls_of[reads++ % CALLS_MAX] = calls;
 	int64_t after = now_of(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < found_count; i++) {
-		snprintf(files[i], sizeof *files, "%s", found[i].site->known->code.file);
+		const char *function, *file = found[i].site->known->code.file;
+		if (found[i].is_in_generator && !py_loops_source(loops, &found[i], &function, &file))
+			file = "?";
+		snprintf(files[i], sizeof *files, "%s", file);
 		print_loop("read", before, after, &found[i], i, (int)found[i].frame_index);
 	}
 	before = now_of(CLOCK_MONOTONIC);

@@ -323,6 +323,63 @@ START_TEST(sums_of_items_and_of_attributes_of_attributes_are_assignments)
 }
 END_TEST
 
+/* def strides(total, args, bs):
+ *     i = 0
+ *     while i < total:
+ *         work()
+ *         i += bs
+ *         args.seen += args.bs
+ *         n = work()
+ *         args.left += n
+ *         args.other += work() */
+static const unsigned char strides_8[] = { 100, 1, 125, 3, 124, 3, 124, 0, 107, 0, 114, 80, 116, 0, 131, 0, 1, 0, 124,
+	3, 124, 2, 55, 0, 125, 3, 124, 1, 4, 0, 106, 1, 124, 1, 106, 2, 55, 0, 2, 0, 95, 1, 116, 0, 131, 0, 125, 4, 124, 1,
+	4, 0, 106, 3, 124, 4, 55, 0, 2, 0, 95, 3, 124, 1, 4, 0, 106, 4, 116, 0, 131, 0, 55, 0, 2, 0, 95, 4, 113, 4, 100, 0,
+	83, 0 };
+static const unsigned char strides_11[] = { 151, 0, 100, 1, 125, 3, 124, 3, 124, 0, 107, 0, 0, 0, 0, 0, 114, 106, 116,
+	1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 166, 0, 0, 0, 171, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 124, 3, 124, 2, 122, 13, 0, 0,
+	125, 3, 124, 1, 120, 1, 106, 1, 0, 0, 0, 0, 0, 0, 0, 0, 124, 1, 106, 2, 0, 0, 0, 0, 0, 0, 0, 0, 122, 13, 0, 0, 99,
+	2, 95, 1, 0, 0, 0, 0, 0, 0, 0, 0, 116, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 166, 0, 0, 0, 171, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 125, 4, 124, 1, 120, 1, 106, 3, 0, 0, 0, 0, 0, 0, 0, 0, 124, 4, 122, 13, 0, 0, 99, 2, 95, 3, 0, 0, 0, 0, 0, 0, 0,
+	0, 124, 1, 120, 1, 106, 4, 0, 0, 0, 0, 0, 0, 0, 0, 116, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 166, 0, 0, 0, 171, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 122, 13, 0, 0, 99, 2, 95, 4, 0, 0, 0, 0, 0, 0, 0, 0, 124, 3, 124, 0, 107, 0, 0, 0, 0, 0, 176, 104,
+	100, 0, 83, 0, 100, 0, 83, 0 };
+static const unsigned char strides_13[] = { 149, 0, 83, 1, 110, 3, 88, 48, 58, 18, 0, 0, 97, 113, 0, 0, 91, 1, 0, 0, 0,
+	0, 0, 0, 0, 0, 53, 0, 0, 0, 0, 0, 0, 0, 32, 0, 88, 50, 45, 13, 0, 0, 110, 3, 85, 1, 61, 1, 82, 2, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 85, 1, 82, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 45, 13, 0,
+	0, 115, 2, 108, 1, 0, 0, 0, 0, 0, 0, 0, 0, 91, 1, 0, 0, 0, 0, 0, 0, 0, 0, 53, 0, 0, 0, 0, 0, 0, 0, 110, 4, 85, 1,
+	61, 1, 82, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 85, 4, 45, 13, 0, 0, 115, 2, 108, 3, 0, 0, 0, 0,
+	0, 0, 0, 0, 85, 1, 61, 1, 82, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 91, 1, 0, 0, 0, 0, 0, 0, 0,
+	0, 53, 0, 0, 0, 0, 0, 0, 0, 45, 13, 0, 0, 115, 2, 108, 4, 0, 0, 0, 0, 0, 0, 0, 0, 88, 48, 58, 18, 0, 0, 97, 2, 0, 0,
+	77, 112, 0, 0, 103, 0, 103, 0 };
+static const struct {
+	unsigned minor;
+	struct bytes strides;
+} strided[] = { { 8, { strides_8, sizeof strides_8 } }, { 11, { strides_11, sizeof strides_11 } },
+	{ 13, { strides_13, sizeof strides_13 } } };
+
+START_TEST(what_a_sum_adds_is_known_if_nothing_assigns_it)
+{
+	enum { ARGS = 1, SIZE = 2, I = 3, SEEN = 1, SIZE_NAME = 2, LEFT = 3, OTHER = 4 };
+	parse(strided[_i].minor, &strided[_i].strides);
+	const struct py_store *i = store_of(PY_ROLE_STORE_FAST, I), *seen = store_of(PY_ROLE_STORE_ATTRIBUTE, SEEN);
+	ck_assert(i->is_sum && i->added.role == PY_ROLE_LOCAL && i->added.index == SIZE);
+	ck_assert_uint_eq(i->added.name_count, 0);
+	ck_assert(seen->is_sum && seen->added.role == PY_ROLE_LOCAL && seen->added.index == ARGS);
+	ck_assert_uint_eq(seen->added.name_count, 1);
+	ck_assert_uint_eq(seen->added.names[0], SIZE_NAME);
+	ck_assert(store_of(PY_ROLE_STORE_ATTRIBUTE, LEFT)->is_sum);
+	ck_assert_int_eq(store_of(PY_ROLE_STORE_ATTRIBUTE, LEFT)->added.role, 0);
+	for (size_t k = 0; k < code.store_count; k++)
+		ck_assert(code.stores[k].role != PY_ROLE_STORE_ATTRIBUTE || code.stores[k].index != OTHER);
+	py_bytecode_release(&code);
+	parse(functions[0].minor, &functions[0].train); /* step += 300000 */
+	for (size_t k = 0; k < code.store_count; k++)
+		ck_assert(&code.loops[code.stores[k].loop] != nth_loop(2) || code.stores[k].added.role == PY_ROLE_CONSTANT);
+	py_bytecode_release(&code);
+}
+END_TEST
+
 START_TEST(a_comparison_that_a_variable_keeps_ends_its_loop)
 {
 	unsigned found = 0;
@@ -393,6 +450,7 @@ int main(void)
 	tcase_add_loop_test(
 		tests, sums_of_items_and_of_attributes_of_attributes_are_assignments, 0, sizeof kept / sizeof *kept);
 	tcase_add_loop_test(tests, a_comparison_that_a_variable_keeps_ends_its_loop, 0, sizeof kept / sizeof *kept);
+	tcase_add_loop_test(tests, what_a_sum_adds_is_known_if_nothing_assigns_it, 0, sizeof strided / sizeof *strided);
 	tcase_add_loop_test(tests, bytes_that_are_no_code_do_no_harm, 0, VERSIONS);
 	tcase_add_test(tests, other_versions_and_sizes_are_refused);
 	suite_add_tcase(suite, tests);

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_bound.h"
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_loops_list.h"
+#include "src/sources/inferred/steps/stacks_loops_part.h"
 #include "tests/support/suite.h"
 
 enum { CODE = 0x1000 };
@@ -92,12 +94,127 @@ START_TEST(what_advances_by_more_than_one_counts_no_steps)
 	tokens->loop.is_sum = true;
 	tokens->stride = 64;
 	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
-	tokens->stride = 1; /* sequences of different lengths, or one in each step */
-	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), tokens);
-	tokens->loop.is_sum = false;
-	tokens->loop.is_compared = true;
-	tokens->stride = 2048; /* the steps of an environment */
+	tokens->stride = 1; /* sequences of different lengths */
 	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	tokens->loop.is_by_same = true; /* its position is how often the same was added */
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), tokens);
+	tokens->loop.is_sum = tokens->loop.is_by_same = false;
+	tokens->stride = 2048;
+	tokens->loop.is_compared = true;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops)); /* the steps of an environment */
+}
+END_TEST
+
+/* with tqdm(total=len(images)) as bar: while True: bar.update(len(batch)) */
+START_TEST(a_bar_of_images_counts_no_steps)
+{
+	struct seen *bar = add(0, "while True:", PY_LOOP_PROGRESS, 6400);
+	snprintf(bar->loop.name, sizeof bar->loop.name, "bar.n");
+	bar->stride = 64;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	bar->stride = 1;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), bar);
+	bar->stride = 64;
+	bar->loop.name[0] = '\0'; /* `for batch in tqdm(batches)`, so fast that each reading finds 64 more */
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), bar);
+}
+END_TEST
+
+/* stable-baselines3's PPO on a busy machine: the passes could be followed, but between two updates others go on. */
+START_TEST(a_few_passes_beside_a_rollout_are_one_step)
+{
+	struct seen *loop = add(0, "while self.num_timesteps < total_timesteps:", PY_LOOP_OTHER, 0);
+	loop->loop.has_position = false;
+	loops.seen_count--;
+	struct seen *iteration = add_int(loop, "iteration", false);
+	iteration->loop.is_sum = iteration->loop.is_by_same = true;
+	struct seen *passes = add(0, "for epoch in range(self.n_epochs)", PY_LOOP_RANGE, 10);
+	struct seen *minibatches =
+		add(1, "for rollout_data in self.rollout_buffer.get(self.batch_size)", PY_LOOP_GENERATOR, 32);
+	passes->loop.code = minibatches->loop.code = CODE + 8;
+	passes->level = minibatches->level = 2;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), minibatches);
+	iteration->reads = 60;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), iteration);
+	ck_assert(stacks_loops_is_part(&loops, passes));
+}
+END_TEST
+
+START_TEST(what_ends_the_loop_of_an_iteration_shows_how_many_there_are)
+{
+	const struct seen *timesteps = add(0, "while timesteps < total:", PY_LOOP_INT, 0);
+	ck_assert_uint_eq(stacks_loops_note_pace(&loops, timesteps, 10, 20480, 2000000), 0);
+	ck_assert_uint_eq(stacks_loops_note_pace(&loops, timesteps, 10, 20480, 2000000), 0); /* the same one */
+	ck_assert_uint_eq(stacks_loops_note_pace(&loops, timesteps, 11, 22528, 2000000), 0);
+	ck_assert_uint_eq(stacks_loops_note_pace(&loops, timesteps, 13, 26624, 2000000), 977);
+	ck_assert_uint_eq(stacks_loops_note_pace(&loops, timesteps, 14, 28672 + 37, 2000000), 0); /* in the next one */
+	loops.pace.votes = 0;
+	for (uint64_t i = 20; i < 40; i++) /* not the same in each */
+		ck_assert_uint_eq(stacks_loops_note_pace(&loops, timesteps, i, i * i, 2000000), 0);
+}
+END_TEST
+
+START_TEST(epochs_of_a_fold_are_part_of_the_run)
+{
+	struct seen *epochs = add(1, "for epoch in range(10)", PY_LOOP_RANGE, 10);
+	ck_assert(!stacks_loops_is_part(&loops, epochs));
+	struct seen *folds = add(0, "for fold in range(5)", PY_LOOP_RANGE, 5);
+	snprintf(folds->file, sizeof folds->file, "/home/me/train.py");
+	snprintf(epochs->file, sizeof epochs->file, "/home/me/fit.py");
+	ck_assert(stacks_loops_is_part(&loops, epochs));
+	folds->loop.length = 1;
+	ck_assert(!stacks_loops_is_part(&loops, epochs));
+	folds->loop.length = 5; /* a notebook's cells, and a library that tries several runs */
+	snprintf(folds->file, sizeof folds->file, "/env/lib/python3.11/site-packages/optuna/study/_optimize.py");
+	ck_assert(!stacks_loops_is_part(&loops, epochs));
+	epochs->restarts = 1;
+	ck_assert(stacks_loops_is_part(&loops, epochs));
+	folds->read_ns--; /* over */
+	ck_assert(!stacks_loops_is_part(&loops, epochs));
+}
+END_TEST
+
+/* spaCy's minibatch() cuts a stream: nothing counts its items. */
+START_TEST(epochs_around_a_loop_without_a_position_are_no_steps_without_torch)
+{
+	struct seen *epochs = add(0, "for epoch in range(50)", PY_LOOP_RANGE, 50);
+	epochs->trained = epochs->optimized = 0;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), epochs);
+	struct seen *batches = add(1, "for batch in minibatch(data, size=16)", PY_LOOP_GENERATOR, 0);
+	batches->trained = batches->optimized = 0;
+	batches->advanced = 0;
+	batches->loop.has_position = false;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+}
+END_TEST
+
+/* As ultralytics: `while True: epoch += 1; stop = ...; for i, batch in bar`. The optimizer was hardly sampled. */
+START_TEST(a_short_loop_in_a_loop_that_counts_epochs_accumulates_nothing)
+{
+	struct seen *outer = add(0, "while True:", PY_LOOP_INT, 0);
+	snprintf(outer->loop.name, sizeof outer->loop.name, "retries");
+	struct seen *batches = add(1, "for i, batch in bar", PY_LOOP_GENERATOR, 12);
+	batches->restarts = 3;
+	outer->optimized = batches->optimized = 0;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), outer);
+	struct seen *epoch = add_int(outer, "epoch", false);
+	epoch->optimized = 0;
+	epoch->is_epoch = true;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), batches);
+}
+END_TEST
+
+/* A reading came between two items: the count by the other one would begin elsewhere. */
+START_TEST(a_loop_goes_on_to_be_counted_by_what_counts_it)
+{
+	struct seen *steps = add(0, "for i, batch in bar", PY_LOOP_GENERATOR, 12);
+	struct seen *other = add_int(steps, "ni", false);
+	loops.steps = steps;
+	steps->moved_ns = loops.read_ns - NS_PER_S;
+	steps->loop.has_position = false;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), steps);
+	steps->moved_ns = loops.read_ns - 60 * NS_PER_S;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), other);
 }
 END_TEST
 
@@ -184,6 +301,13 @@ int main(void)
 	tcase_add_test(tests, epochs_around_a_loop_that_cannot_be_read_are_no_steps);
 	tcase_add_test(tests, what_advances_by_more_than_one_counts_no_steps);
 	tcase_add_test(tests, a_loop_around_a_loader_has_no_steps);
+	tcase_add_test(tests, a_short_loop_in_a_loop_that_counts_epochs_accumulates_nothing);
+	tcase_add_test(tests, a_loop_goes_on_to_be_counted_by_what_counts_it);
+	tcase_add_test(tests, a_bar_of_images_counts_no_steps);
+	tcase_add_test(tests, a_few_passes_beside_a_rollout_are_one_step);
+	tcase_add_test(tests, what_ends_the_loop_of_an_iteration_shows_how_many_there_are);
+	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);
+	tcase_add_test(tests, epochs_around_a_loop_without_a_position_are_no_steps_without_torch);
 	tcase_add_test(tests, the_innermost_loop_with_the_optimizer_has_the_steps);
 	tcase_add_test(tests, a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too);
 	tcase_add_test(tests, what_a_for_assigns_counts_it_only_if_it_is_one_int);

@@ -21,6 +21,7 @@ static bool trains, evaluates, is_undecided; /* what samples saw, for see_loop *
 static uint64_t looped;                      /* batches of see_loop */
 static uint64_t serial, number;              /* of the pass; of its epoch, 0 = unknown */
 static uint64_t planned;                     /* epochs; 0 = unknown */
+static uint64_t length;                      /* of the pass; 0 = unknown */
 static bool awaits_epoch;                    /* another loop of epochs may have begun */
 static bool is_exhausted;                    /* of the pass that is over */
 static bool is_first;                        /* pmtop watched since the start */
@@ -32,6 +33,7 @@ static void setup(void)
 	now_ns = 1000 * NS_PER_S;
 	serial = 1;
 	number = looped = planned = 0;
+	length = LENGTH;
 	awaits_epoch = is_exhausted = false;
 	trains = true;
 	evaluates = is_undecided = false;
@@ -53,7 +55,7 @@ static void see(uint64_t yielded, bool is_over, const char *function)
 		.read_ns = now_ns,
 		.is_over = is_over,
 		.is_exhausted = is_over && is_exhausted,
-		.length = LENGTH,
+		.length = length,
 		.batch_size = 32,
 		.epoch = number,
 		.epochs = planned,
@@ -328,6 +330,23 @@ START_TEST(a_loss_belongs_to_the_batch_in_which_it_was_read)
 		}
 	}
 	ck_assert_uint_eq(known, 1);
+}
+END_TEST
+
+/* As of stable-baselines3: by what ends the loop, once some steps were seen. */
+START_TEST(the_length_of_an_epoch_may_become_known_in_it)
+{
+	length = 0;
+	go_on(0, 10, 0.1, "train");
+	emit();
+	size_t states = set_count(&set, RECORD_STATE);
+	ck_assert_uint_gt(states, 0);
+	ck_assert_uint_eq(set_record(&set, RECORD_STATE, states - 1)->state->batches_per_epoch, 0);
+	length = LENGTH;
+	go_on(10, 20, 0.1, "train");
+	emit();
+	states = set_count(&set, RECORD_STATE);
+	ck_assert_uint_eq(set_record(&set, RECORD_STATE, states - 1)->state->batches_per_epoch, LENGTH);
 }
 END_TEST
 
@@ -734,6 +753,7 @@ int main(void)
 	tcase_add_test(tests, the_first_output_waits_no_longer_than_asked);
 	tcase_add_test(tests, an_epoch_that_was_joined_has_no_number_until_something_shows_it);
 	tcase_add_test(tests, a_loss_belongs_to_the_batch_in_which_it_was_read);
+	tcase_add_test(tests, the_length_of_an_epoch_may_become_known_in_it);
 	tcase_add_test(tests, last_batches_that_no_sample_saw_are_emitted_if_the_length_is_known);
 	tcase_add_test(tests, an_iteration_that_never_began_is_no_epoch);
 	tcase_add_test(tests, a_loop_that_validates_is_no_epoch);

@@ -196,6 +196,9 @@ def generators():
     tick = ticker('generators.delegating_inside')
     for _ in delegating_inside():  # loop generators.delegating_inside
         tick()
+    tick = ticker('generators.elsewhere')
+    for _ in loops_generators.elsewhere(PAUSE):  # loop generators.elsewhere
+        tick()
     loops_generators.counted(ticker, PAUSE)
 
 
@@ -220,6 +223,12 @@ def whiles():
     while step < 530:
         step += 1  # int whiles.step
         log('whiles.step', step)
+    at, size, added = 0, 64, 0
+    log('whiles.at', added)
+    while at < 1920:
+        at += size  # int whiles.at
+        added += 1
+        log('whiles.at', added)
 
 
 def attributes():

@@ -2,6 +2,12 @@
 import time
 
 
+def elsewhere(pause):
+    for i in range(20):
+        time.sleep(pause)
+        yield i
+
+
 def counted(ticker, pause):
     """A `while` yields, and an int of its own counts."""
     def minibatches(size):

@@ -71,6 +71,8 @@ static bool loop_trains(const struct stacks_loaders *loaders)
 /* Whether these batches are the steps, unless a loop is found. */
 static bool has_steps(struct stacks_loaders *loaders, const struct py_counted *counted, int64_t now_ns)
 {
+	if (stacks_loops_is_recut(loaders->loops, counted))
+		return false;
 	bool is_awaited = has_loop(loaders) || (!loaders->steps && now_ns - loaders->found_ns < LOOP_WAIT_NS);
 	return !is_awaited || !stacks_loops_calls_next(loaders->loops, counted);
 }
@@ -239,6 +241,15 @@ static void note_quiet(struct stacks_loaders *loaders, const struct stacks_polle
 	loaders->quiet_ns = polled->count > 0 && now_ns - newest_ns >= wait_ns ? newest_ns + wait_ns + 1 : 0;
 }
 
+/* What was counted of this pass is no part of what a loop counts. */
+static void leave_pass(struct stacks_loaders *loaders, const struct py_counted *counted)
+{
+	if (!loaders->taken_serial || loaders->taken_serial != counted->serial)
+		return;
+	loaders->taken_serial = 0;
+	loaders->is_other = true;
+}
+
 static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct stacks_polled *out)
 {
 	const struct py_counted *counted = NULL;
@@ -247,11 +258,14 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 	loaders->has_validation = false;
 	enum status status = py_counter_poll(loaders->counter, now_ns, &counted, &count);
 	for (size_t i = 0; i < count && !loaders->wanted; i++) {
-		if (!has_steps(loaders, &counted[i], now_ns))
+		if (!has_steps(loaders, &counted[i], now_ns)) {
+			leave_pass(loaders, &counted[i]);
 			continue;
+		}
 		struct py_counted *copy = &out->counted[out->count++];
 		*copy = counted[i];
 		stacks_evidence_judge(&loaders->evidence, copy, now_ns);
+		loaders->taken_serial = copy->evaluates ? loaders->taken_serial : copy->serial;
 		loaders->training_serial = copy->trains && !copy->is_over ? copy->serial : loaders->training_serial;
 		copy->evaluates |= !copy->trains && loop_trains(loaders);
 		copy->is_first = loaders->is_from_start;

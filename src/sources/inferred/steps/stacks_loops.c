@@ -59,30 +59,36 @@ static bool is_same(const struct py_loop *a, const struct py_loop *b)
 		(a->kind != PY_LOOP_INT || a->object == b->object);
 }
 
+static struct seen *find_seen(struct stacks_loops *loops, const struct py_loop *loop)
+{
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (is_same(&seen->loop, loop))
+			return seen;
+	return NULL;
+}
+
 /* When there is no room, the one that was read longest ago makes place; never the step loop. */
 static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *loop, struct stacks_lines *lines,
 	struct stacks_owner *owner, int64_t now_ns)
 {
-	struct seen *oldest = NULL;
-	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		if (is_same(&seen->loop, loop))
-			return seen;
+	struct seen *oldest = NULL, *seen = find_seen(loops, loop);
+	if (seen)
+		return seen;
+	for (seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
 		if (seen != loops->steps && (!oldest || seen->read_ns < oldest->read_ns))
 			oldest = seen;
-	}
-	struct seen *seen = loops->seen_count < STACKS_SEEN_MAX ? &loops->seen[loops->seen_count++] : oldest;
-	const struct py_code *code = &loop->site->known->code;
+	seen = loops->seen_count < STACKS_SEEN_MAX ? &loops->seen[loops->seen_count++] : oldest;
+	const char *function = loop->site->known->code.function, *file = loop->site->known->code.file;
+	if (loop->is_in_generator && !py_loops_source(loops->reader, loop, &function, &file))
+		function = file = "";
 	*seen = (struct seen){ .loop = *loop, .since_ns = now_ns, .read_ns = now_ns };
-	snprintf(seen->function, sizeof seen->function, "%s", code->function);
-	snprintf(seen->file, sizeof seen->file, "%s", code->file);
-	const char *text = loop->line > 0 ? stacks_lines_text(lines, owner, code->file, loop->line) : NULL;
+	snprintf(seen->function, sizeof seen->function, "%s", function);
+	snprintf(seen->file, sizeof seen->file, "%s", file);
+	const char *text = loop->line > 0 ? stacks_lines_text(lines, owner, file, loop->line) : NULL;
 	snprintf(
 		seen->text, sizeof seen->text, "%.*s", (int)(text ? stacks_loop_header_length(text) : 0), text ? text : "");
-	int around[STACKS_DEPTH_MAX];
-	size_t count = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
-	int line = loop->depth < count ? around[loop->depth] : 0;
-	seen->is_target = stacks_loop_is_variable(loop) && !loop->is_sum && loop->line > 0 && loop->line == line;
-	stacks_loop_note_epoch(seen, line, lines, owner);
+	seen->is_target = stacks_loop_is_variable(loop) && !loop->is_sum && loop->line > 0 && loop->line == loop->loop_line;
+	stacks_loop_note_epoch(seen, loop->loop_line, lines, owner);
 	return seen;
 }
 
@@ -104,6 +110,7 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 	bool is_close = seen->reads > 0 && now_ns - seen->read_ns <= CLOSE_NS;
 	if (!loop->has_position || !before->has_position)
 		return false;
+	seen->goes_back |= before->guards.divisor != loop->guards.divisor && loop->kind == PY_LOOP_INT;
 	if (stacks_loop_is_variable(loop)) {
 		bool is_back = loop->position < before->position;
 		seen->goes_back |= is_back && !is_anew;
@@ -118,6 +125,7 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 	seen->close_reads += is_close;
 	seen->close_restarts += is_close && is_anew;
 	seen->advanced += is_anew ? loop->position : loop->position - before->position;
+	seen->stride = common_divisor(seen->stride, is_anew ? 0 : loop->position - before->position);
 	return is_anew || loop->position > before->position;
 }
 
@@ -178,7 +186,7 @@ static bool follow(struct stacks_loops *loops, int64_t now_ns)
 	enum py_loop_reading reading = py_loop_poll(loops->reader, &steps->loop);
 	if (reading != PY_LOOP_GOOD)
 		return reading == PY_LOOP_UNSURE;
-	if (loops->base + stacks_loop_position(steps) < loops->yielded) {
+	if (steps->goes_back || loops->base + stacks_loop_position(steps) < loops->yielded) {
 		steps->restarts += stacks_loop_is_variable(&steps->loop);
 		return false;
 	}
@@ -315,26 +323,52 @@ static bool has_moved_around(const struct stacks_loops *loops, const struct seen
 	return false;
 }
 
+/* The sampled frame nearest to the outermost one of which a loop has gone on since the reading before; 0 = none: what
+ * it called then has returned. */
+static size_t moved_caller(struct stacks_loops *loops, size_t count)
+{
+	size_t found = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct py_loop *loop = &loops->found[i];
+		const struct seen *seen = find_seen(loops, loop);
+		bool is_counted = !stacks_loop_is_variable(loop) || (loop->is_sum && loop->is_by_same);
+		if (seen && is_counted && !loop->is_in_generator && loop->has_position && seen->loop.has_position &&
+			loop->frame == seen->loop.frame && loop->position > seen->loop.position &&
+			!stacks_loop_is_of_standard_library(seen) && loop->frame_index > found)
+			found = loop->frame_index;
+	}
+	return found;
+}
+
+/* Not of a generator, which goes on when it is asked again. */
+static bool is_of_new_call(struct stacks_loops *loops, const struct py_loop *loop, size_t caller)
+{
+	return loop->frame_index < caller && !loop->is_in_generator && !py_loops_is_generator(loops->reader, loop->code);
+}
+
 static void note_all(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
 	struct stacks_owner *owner, int64_t now_ns)
 {
 	int around[STACKS_DEPTH_MAX];
 	const struct py_loop *moved = NULL; /* the outermost loop of the frame that has gone on */
 	size_t count = py_loops_read(loops->reader, sample, loops->found, PY_LOOPS_MAX);
+	size_t caller = moved_caller(loops, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct py_loop *loop = &loops->found[i];
 		struct seen *seen = seen_of(loops, loop, lines, owner, now_ns);
 		bool is_within = stacks_loop_is_variable(loop)
 			? has_moved_around(loops, seen)
-			: moved && moved->code == loop->code && moved->depth < loop->depth;
+			: (moved && moved->code == loop->code && moved->depth < loop->depth) || is_of_new_call(loops, loop, caller);
 		bool is_anew = is_within || loop->position < seen->loop.position;
 		bool has_moved = note_position(seen, loop, is_within, now_ns);
 		seen->moved_ns = has_moved ? now_ns : seen->moved_ns;
 		moved = has_moved && !is_within ? loop : moved;
 		take_reading(seen, loop, is_anew);
 		seen->level = sample->count - loop->frame_index;
+		seen->ip = loop->site->ip;
 		seen->around = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
-		stacks_loop_note_work(seen, loop->site->ip, false);
+		if (!loop->is_in_generator)
+			stacks_loop_note_work(seen, loop->site->ip, false);
 		seen->reads++;
 		seen->read_ns = now_ns;
 	}
@@ -347,6 +381,8 @@ static void take_steps(struct stacks_loops *loops, struct seen *steps)
 {
 	const struct seen *before = loops->steps;
 	loops->end = 0;
+	loops->pace.seen = NULL;
+	loops->pace.votes = loops->pace.reads = 0;
 	if (before && !stacks_loop_is_of(steps, before)) {
 		loops->is_other |= stacks_loop_is_inside(before, steps) || stacks_loop_is_inside(steps, before);
 		loops->yielded = 0;
@@ -369,7 +405,8 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	if (is_sought)
 		note_training(loops, sample, now_ns);
 	bool is_soon = is_sought && (loops->steps || stacks_loops_reads_closely(loops, now_ns));
-	bool lacks_length = loops->is_running && loops->length == 0 && loops->steps->loop.guards.has_inner_length;
+	bool lacks_length = loops->is_running && loops->length == 0 &&
+		(loops->steps->loop.guards.has_inner_length || stacks_loops_awaits_pace(loops));
 	bool is_often = is_sought || lacks_length || now_ns < loops->epoch_until_ns;
 	if (now_ns - loops->read_ns < (is_soon ? READ_AGAIN_NS : is_often ? READ_SOON_NS : READ_SELDOM_NS))
 		return;
@@ -381,7 +418,7 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	struct seen *best = stacks_loops_find_steps(loops);
 	if (best && best != loops->steps && !loops->is_running)
 		take_steps(loops, best);
-	if (!loops->steps || loops->steps->read_ns != now_ns)
+	if (!loops->steps || loops->steps->read_ns != now_ns || !loops->steps->loop.has_position)
 		return;
 	stacks_loops_find_end(loops);
 	if (!loops->is_running)

@@ -2,6 +2,8 @@
 
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
 
+enum { VOTES_MIN = 3, PACE_READS_MAX = 60 };
+
 void stacks_loop_note_work(struct seen *seen, uint64_t ip, bool trains)
 {
 	if (seen->loop.kind != PY_LOOP_INT || (seen->work.is_trained && !trains))
@@ -59,11 +61,59 @@ static uint64_t find_end_by_target(struct stacks_loops *loops, const struct seen
 	return 0;
 }
 
+/* "while timesteps < total: timesteps += rollout(); iteration += 1": with each step, what ends the loop advances by the
+ * same, if it was 0 at first. */
+uint64_t stacks_loops_note_pace(
+	struct stacks_loops *loops, const struct seen *seen, uint64_t position, uint64_t value, uint64_t end)
+{
+	if (position < 2 || value == 0)
+		return 0;
+	uint64_t done = value % position == 0 ? position : position - 1, by = value / done;
+	if (value % done != 0)
+		return 0;
+	if (loops->pace.seen != seen || loops->pace.by != by)
+		loops->pace.votes = 0;
+	loops->pace.votes += loops->pace.votes == 0 || loops->pace.position != position;
+	loops->pace.seen = seen;
+	loops->pace.by = by;
+	loops->pace.position = position;
+	return loops->pace.votes >= VOTES_MIN ? (end + by - 1) / by : 0;
+}
+
+bool stacks_loops_awaits_pace(const struct stacks_loops *loops)
+{
+	return loops->pace.seen && loops->pace.reads < PACE_READS_MAX;
+}
+
+/* Read while the work of a step is done, when nothing else advances. */
+static uint64_t find_end_by_pace(struct stacks_loops *loops, const struct seen *steps)
+{
+	struct py_loop_bound bound;
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		bool is_other = seen != steps && seen->loop.kind == PY_LOOP_INT && seen->loop.is_compared && !seen->goes_back &&
+			stacks_loop_is_of(seen, steps) && seen->read_ns == steps->read_ns;
+		if (!is_other || seen->ip != steps->work.ip || !steps->work.is_trained ||
+			!py_loop_bound(loops->reader, &seen->loop, seen->work.ip, &bound) || !bound.has_end)
+			continue;
+		loops->pace.reads++;
+		return stacks_loops_note_pace(loops, seen, stacks_loop_position(steps), seen->loop.position, bound.end);
+	}
+	return 0;
+}
+
+static uint64_t end_of_int(struct stacks_loops *loops, struct seen *steps)
+{
+	uint64_t end = find_end(loops, steps);
+	if (!end)
+		end = find_end_by_pace(loops, steps);
+	return end || !loops->pace.seen ? end : loops->end;
+}
+
 void stacks_loops_find_end(struct stacks_loops *loops)
 {
 	struct seen *steps = loops->steps;
 	if (steps->loop.kind == PY_LOOP_INT)
-		loops->end = find_end(loops, steps);
+		loops->end = end_of_int(loops, steps);
 	else if (steps->loop.kind == PY_LOOP_ITERTOOLS && !steps->loop.length && !loops->end)
 		loops->end = find_end_by_target(loops, steps);
 }

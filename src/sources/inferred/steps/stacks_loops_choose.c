@@ -13,6 +13,7 @@ enum { SHORT_RATIO = 5 };
 #define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
 #define TURNS_WATCH_NS (3 * NS_PER_S)
 #define OTHER_WATCH_NS (5 * NS_PER_S)
+#define STILL_COUNTS_NS (10 * NS_PER_S)
 /* Close readings are taken for at most so long. */
 #define CLOSE_WATCH_NS (2 * NS_PER_S)
 /* Passes of the step loop that take as long can be followed, however seldom other readings are. */
@@ -67,8 +68,7 @@ static bool is_part_of_step(const struct stacks_loops *loops, const struct seen 
 	return false;
 }
 
-/* asyncio's loop over what is ready, around all that a coroutine does. */
-static bool is_of_standard_library(const struct seen *seen)
+bool stacks_loop_is_of_standard_library(const struct seen *seen)
 {
 	return strstr(seen->file, "/lib/python3") && !strstr(seen->file, "/site-packages/") &&
 		!strstr(seen->file, "/dist-packages/");
@@ -94,11 +94,14 @@ static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
 		(stacks_loop_is_of(seen, loops->steps) || 10 * seen->reads >= (is_in_epoch ? 5u : 7u) * loops->reads);
 }
 
-/* Of a loop of epochs: another one inside it advances, and may yet be seen to have the steps. */
+/* Of a loop of epochs: another one inside it advances, and may yet be seen to have the steps, or its position is
+ * unknown.
+ */
 static bool may_have_steps_within(const struct stacks_loops *loops, const struct seen *epochs)
 {
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (stacks_loop_is_within(seen, epochs) && seen->advanced > 0 && 10 * seen->reads >= 2 * loops->reads)
+		if (stacks_loop_is_within(seen, epochs) && (seen->advanced > 0 || !seen->loop.has_position) &&
+			10 * seen->reads >= 2 * loops->reads)
 			return true;
 	return false;
 }
@@ -126,27 +129,31 @@ static int name_rank(const char *name)
 int stacks_loop_quality(const struct seen *seen)
 {
 	const struct py_loop *loop = &seen->loop;
-	bool is_other = (loop->is_compared || (loop->is_sum && !loop->is_by_one)) && seen->stride != 1;
+	bool is_other = loop->is_compared ? seen->stride != 1 : loop->is_sum && !loop->is_by_same;
 	/* Other things than iterations: tokens, the steps of environments. */
 	if (!loop->has_position || seen->goes_back || is_other)
 		return -1;
 	if (loop->kind == PY_LOOP_PROGRESS)
-		return 1 + loop->is_relative;
+		return *loop->name && seen->stride != 1 ? -1 : 1 + loop->is_relative; /* a bar may count images */
 	if (!stacks_loop_is_variable(loop))
 		return loop->is_relative ? 3 : 0;
-	return seen->advanced > 0 ? 4 + name_rank(loop->name) : -1;
+	return seen->advanced > 0 ? 4 + name_rank(loop->name) + (loop->guards.divisor > 1) : -1;
 }
 
 /* Without the optimizer: a short loop that begins again and again inside a loop that is no epoch's accumulates
  * gradients. */
 static bool is_accumulation(const struct stacks_loops *loops, const struct seen *seen)
 {
+	bool is_within_another = false;
 	if (seen->loop.length == 0 || seen->loop.length > STACKS_SHORT_MAX || seen->restarts < 3)
 		return false;
-	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
-		if (outer->loop.code == seen->loop.code && outer->loop.depth + 1 == seen->loop.depth && !outer->is_epoch)
-			return true;
-	return false;
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++) {
+		bool is_directly = outer->loop.code == seen->loop.code && outer->loop.depth + 1 == seen->loop.depth;
+		if (is_directly && outer->is_epoch)
+			return false;
+		is_within_another |= is_directly;
+	}
+	return is_within_another;
 }
 
 static bool is_followed(const struct stacks_loops *loops, const struct seen *seen)
@@ -168,27 +175,45 @@ static bool is_few(const struct seen *seen)
 	return !stacks_loop_is_variable(&seen->loop) && seen->loop.length > 0 && seen->loop.length <= STACKS_SHORT_MAX;
 }
 
+/* The share of readings in which a loop around the passes is beside them: it collects what they learn from. */
+#define ELSEWHERE_MIN_RATIO 0.1
+
+/* A loop around this one, of its function or of one that calls it, goes on. */
+static const struct seen *goes_on_around(const struct stacks_loops *loops, const struct seen *seen)
+{
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
+		if (stacks_loop_is_inside(seen, outer) && !outer->is_epoch && outer->advanced > 0 &&
+			!outer->loop.is_in_generator && !stacks_loop_is_of_standard_library(outer))
+			return outer;
+	return NULL;
+}
+
+static bool is_partly_beside(const struct seen *outer, const struct seen *passes)
+{
+	return (double)passes->reads < (1 - ELSEWHERE_MIN_RATIO) * (double)outer->reads;
+}
+
 /* A few minibatches, in one of a few passes: on a slow machine readings could follow them, elsewhere not. */
 static bool is_minibatches(const struct stacks_loops *loops, const struct seen *seen)
 {
 	bool is_short = stacks_loop_is_too_short(seen) ||
 		(seen->close_reads >= READS_MIN && SHORT_RATIO * seen->close_restarts > seen->close_reads);
-	for (const struct seen *outer = loops->seen; is_few(seen) && is_short && outer < loops->seen + loops->seen_count;
-		 outer++)
-		if (stacks_loop_is_within(seen, outer) && is_few(outer) && outer->loop.depth > 0)
+	for (const struct seen *passes = loops->seen; is_few(seen) && passes < loops->seen + loops->seen_count; passes++) {
+		const struct seen *outer =
+			stacks_loop_is_within(seen, passes) && is_few(passes) ? goes_on_around(loops, passes) : NULL;
+		if (outer && (is_short || is_partly_beside(outer, passes)))
 			return true;
+	}
 	return false;
 }
 
 /* A few passes over a few minibatches, all in an iteration of a loop that goes on (PPO). */
 static bool is_update(const struct stacks_loops *loops, const struct seen *seen)
 {
-	bool has_minibatches = false, is_within_another = false;
-	for (const struct seen *other = loops->seen; is_few(seen) && other < loops->seen + loops->seen_count; other++) {
+	bool has_minibatches = false;
+	for (const struct seen *other = loops->seen; is_few(seen) && other < loops->seen + loops->seen_count; other++)
 		has_minibatches |= stacks_loop_is_within(other, seen) && is_minibatches(loops, other);
-		is_within_another |= stacks_loop_is_within(seen, other) && !other->is_epoch && other->advanced > 0;
-	}
-	return has_minibatches && is_within_another;
+	return has_minibatches && goes_on_around(loops, seen);
 }
 
 bool stacks_loop_is_one(const struct stacks_loops *loops, const struct seen *seen)
@@ -237,6 +262,14 @@ static struct seen *choose_wanted(struct stacks_loops *loops)
 	return best;
 }
 
+/* A reading may miss the position of what counts this loop: another count of it would begin elsewhere. */
+static bool still_counts(const struct stacks_loops *loops, const struct seen *inner)
+{
+	const struct seen *steps = loops->steps;
+	return steps && stacks_loop_is_of(steps, inner) && !stacks_loop_is_variable(&steps->loop) &&
+		!steps->loop.has_position && loops->read_ns - steps->moved_ns < STILL_COUNTS_NS;
+}
+
 /* The innermost loop with the steps, then what counts it best. NULL: not known (yet). */
 static struct seen *choose(struct stacks_loops *loops)
 {
@@ -248,7 +281,7 @@ static struct seen *choose(struct stacks_loops *loops)
 		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
 	}
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		bool is_candidate = stacks_loop_is_one(loops, seen) && !is_of_standard_library(seen) &&
+		bool is_candidate = stacks_loop_is_one(loops, seen) && !stacks_loop_is_of_standard_library(seen) &&
 			has_training(loops, seen, &most) && !stacks_loop_has_loader_within(loops, seen);
 		bool is_short = is_candidate && !is_followed(loops, seen) &&
 			(stacks_loop_is_too_short(seen) || is_minibatches(loops, seen) || is_update(loops, seen));
@@ -271,6 +304,8 @@ static struct seen *choose(struct stacks_loops *loops)
 		(inner->turns_max >= TURNS_MIN || 10 * inner->hidden >= 8 * inner->trained ||
 			loops->read_ns - loops->trained_ns < TURNS_WATCH_NS))
 		return NULL;
+	if (still_counts(loops, inner))
+		return loops->steps;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
 			has_training(loops, seen, &most);

@@ -22,6 +22,8 @@ int stacks_loop_quality(const struct seen *seen);
 bool stacks_loop_is_one(const struct stacks_loops *loops, const struct seen *seen);
 /* A loop that nearly each reading finds begun anew is over before its position can be followed: a few minibatches. */
 bool stacks_loop_is_too_short(const struct seen *seen);
+/* asyncio's loop over what is ready, around all that a coroutine does. */
+bool stacks_loop_is_of_standard_library(const struct seen *seen);
 /* Iterations that were seen to pass. */
 double stacks_loop_per_second(const struct seen *seen);
 

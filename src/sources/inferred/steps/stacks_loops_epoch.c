@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/sources/inferred/steps/stacks_loops_part.h"
+
 enum { SEARCH_LINES = 80 };
 
 /* Of the step loop. */
@@ -135,7 +137,8 @@ static uint64_t first_value(
 void stacks_loop_note_epoch(struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner)
 {
 	seen->is_epoch = names_epochs(seen->text) && strncmp(seen->text, "while", 5) != 0;
-	if (seen->loop.is_sum && !assigned_value(seen, loop_line, lines, owner, &seen->first_step))
+	bool is_by_one = seen->loop.is_sum && seen->loop.guards.divisor < 2;
+	if (is_by_one && !assigned_value(seen, loop_line, lines, owner, &seen->first_step))
 		seen->first_step = 0;
 	if (is_epoch_int(&seen->loop))
 		seen->first_value = first_value(seen, loop_line, lines, owner);
@@ -209,6 +212,8 @@ static bool read_epoch(
 		number_of_for(seen, &loop, &epoch);
 	if (epoch.number == 0)
 		return false;
+	if (loop.kind != PY_LOOP_STATE && stacks_loops_is_part(loops, seen))
+		epoch.count = 0;
 	epoch.key = ((loop.object ? loop.object : loop.code) ^ epoch.number * UINT64_C(0x9e3779b97f4a7c15)) | 1;
 	*out = epoch;
 	return true;
@@ -234,7 +239,7 @@ static bool is_directly_around(const struct seen *steps, const struct seen *seen
 	return steps->loop.depth == 0 && seen->level + 1 == steps->level && seen->loop.depth + 1 == seen->around;
 }
 
-static enum rank rank_of(const struct seen *seen, const struct seen *steps)
+static enum rank rank_of(const struct stacks_loops *loops, const struct seen *seen, const struct seen *steps)
 {
 	const struct py_loop *loop = &seen->loop;
 	if (is_trainer_epoch(loop))
@@ -245,7 +250,7 @@ static enum rank rank_of(const struct seen *seen, const struct seen *steps)
 		return is_epoch_int(loop) && !seen->is_target ? RANK_INT : RANK_NONE;
 	if (seen->is_epoch)
 		return RANK_NAMED;
-	return steps && is_directly_around(steps, seen) ? RANK_AROUND : RANK_NONE;
+	return steps && is_directly_around(steps, seen) && !stacks_loops_is_part(loops, seen) ? RANK_AROUND : RANK_NONE;
 }
 
 /* Of `function` and `line`: "" and 0 = unknown. `steps` NULL: unknown. */
@@ -255,7 +260,7 @@ static const struct seen *find_around(
 	const struct seen *found = NULL;
 	enum rank best = RANK_NONE;
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		enum rank rank = seen->read_ns >= since_ns ? rank_of(seen, steps) : RANK_NONE;
+		enum rank rank = seen->read_ns >= since_ns ? rank_of(loops, seen, steps) : RANK_NONE;
 		bool is_below = strcmp(seen->function, function) == 0 && line > 0 && seen->loop.line >= line;
 		if (rank == RANK_NONE || (rank == RANK_NAMED && is_below))
 			continue;

@@ -11,13 +11,21 @@ enum { BATCHES_MIN = 3 };
 /* Of a library's loops pmtop knows that their batches are steps. */
 static bool is_own(const char *file) { return !strstr(file, "/site-packages/") && !strstr(file, "/dist-packages/"); }
 
+bool stacks_loops_is_recut(struct stacks_loops *loops, const struct py_counted *counted)
+{
+	return loops && counted->ip && !is_own(counted->file) &&
+		py_loops_yields_in_for(loops->reader, counted->code, counted->ip);
+}
+
 /* The loop over the loader may be that of a generator, whose items next() fetches. */
 bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted)
 {
 	if (loops && !counted->code)
 		return true;
-	if (!loops || !is_own(counted->file))
+	if (!loops)
 		return false;
+	if (!is_own(counted->file))
+		return stacks_loops_is_recut(loops, counted) || (!counted->ip && !counted->line && !counted->length);
 	if (counted->ip ? !py_loops_asks(loops->reader, counted->code, counted->ip) : !counted->is_looped)
 		return true;
 	return py_loops_is_generator(loops->reader, counted->code) && counted->caller_code &&
@@ -49,6 +57,8 @@ void stacks_loops_note_loader(
 	struct stacks_loops *loops, const struct py_counted *counted, const struct py_sample *sample)
 {
 	size_t at = 0;
+	if (stacks_loops_is_recut(loops, counted))
+		loops->around_count = 0;
 	if (counted->yielded < BATCHES_MIN || (counted->length && counted->yielded >= counted->length) ||
 		stacks_loops_calls_next(loops, counted))
 		return;

@@ -4,6 +4,9 @@
 
 #include "src/sources/inferred/steps/stacks_loops.h"
 
+/* Whether a library's generator cuts epochs out of a loader that never ends (ultralytics): the loops over that
+ * generator have the steps. */
+bool stacks_loops_is_recut(struct stacks_loops *loops, const struct py_counted *counted);
 /* Whether the program itself, in no loop over the loader, fetches its batches by next(), or may do so: that is not
  * known before a sample has found where they are fetched. */
 bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted);

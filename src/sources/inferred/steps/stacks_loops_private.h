@@ -11,11 +11,12 @@ struct seen {
 	struct py_loop loop; /* as last read; site is not valid */
 	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE], text[STACKS_TEXT_SIZE];
 	size_t level;         /* of its frame, 0 = the outermost */
+	uint64_t ip;          /* of its frame, as in struct py_site */
 	size_t around;        /* loops around the current instruction of its frame */
 	bool is_epoch;        /* "epoch" is in its line */
 	uint64_t first_value; /* of an int that counts epochs: what its first epoch has */
 	bool goes_back;
-	uint64_t stride; /* of an int: what divides all its advances; 0 = there was none */
+	uint64_t stride; /* what divides all its advances; 0 = there was none */
 	/* Of an int that counts steps. Which instruction ran most often when training was sampled, or else when it was
 	 * read: the work of a step. */
 	struct {
@@ -70,6 +71,12 @@ struct stacks_loops {
 	uint64_t serial, base, yielded;
 	uint64_t length; /* of the pass; 0 = unknown */
 	uint64_t end;    /* of an int that counts the steps: how many there are in all; 0 = unknown */
+	/* Of an int that ends the step loop, beside the one that counts the steps: how much it advances with each. */
+	struct {
+		const struct seen *seen;
+		uint64_t position, by; /* of the steps, when that was last seen */
+		unsigned votes, reads; /* readings that agree, of all */
+	} pace;
 	struct stacks_epoch epoch;
 	int64_t yielded_ns;
 	int64_t begun_ns, pass_ns; /* of the pass; the mean length of those that have ended, 0 = none has */

@@ -198,6 +198,7 @@ static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t
 		return;
 	end_batch(steps, time_ns);
 	if (epoch->key && steps->state.in_epoch && epoch->key == steps->epoch_key) {
+		epoch->is_further = true;
 		steps->state.batches_per_epoch = 0; /* of the whole epoch, whose passes are several */
 		return;
 	}
@@ -459,12 +460,21 @@ static bool take_mode(
 	return is_known;
 }
 
+/* It may become known during the epoch, by what ends its loop. */
+static void take_length(struct stacks_steps *steps, struct epoch *epoch, uint64_t length)
+{
+	epoch->length = length;
+	if (epoch->is_begun && !epoch->is_further && epoch->mode == MODE_TRAIN && steps->state.in_epoch &&
+		!steps->state.batches_per_epoch)
+		steps->state.batches_per_epoch = length;
+}
+
 static void take_one(struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t now_ns)
 {
 	struct epoch *epoch = find_epoch(steps, counted, text, now_ns);
 	if (!epoch)
 		return;
-	epoch->length = counted->length;
+	take_length(steps, epoch, counted->length);
 	epoch->batch_size = counted->batch_size;
 	if (!epoch->is_begun)
 		epoch->number = counted->epoch, epoch->count = counted->epochs, epoch->key = counted->epoch_key;

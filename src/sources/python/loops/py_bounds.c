@@ -12,7 +12,7 @@ struct search {
 	struct py_attributes *attributes;
 	const struct py_loop_code *code;
 	const struct py_store *store;
-	struct py_loop_frame frame;
+	const struct py_loop_frame *frame;
 	struct py_entries globals;
 	bool has_globals;
 };
@@ -34,7 +34,7 @@ static bool find_global(struct search *search, uint32_t name, uint64_t *object)
 	struct py_attribute unused;
 	uint64_t key;
 	if (!search->has_globals)
-		search->has_globals = py_entries_read(search->process, search->frame.globals, &search->globals);
+		search->has_globals = py_entries_read(search->process, search->frame->globals, &search->globals);
 	return search->has_globals && py_loop_item(search->process, search->code->names, name, &key) &&
 		py_entries_find(&search->globals, key, &unused, object);
 }
@@ -42,7 +42,7 @@ static bool find_global(struct search *search, uint32_t name, uint64_t *object)
 static bool read_base(struct search *search, const struct py_operand *operand, uint64_t *object)
 {
 	if (operand->role == PY_ROLE_LOCAL) {
-		*object = operand->index < search->frame.local_count ? search->frame.objects[operand->index] : 0;
+		*object = operand->index < search->frame->local_count ? search->frame->objects[operand->index] : 0;
 		return *object != 0;
 	}
 	/* A name of a class's body, or of exec(), may be no global. */
@@ -107,12 +107,30 @@ static uint64_t iterations_of(
 	return count > 0 ? (uint64_t)count : 0;
 }
 
+/* After how many additions an int is at least `limit`. */
+static int64_t additions_of(const struct py_loop_guards *guards, int64_t limit)
+{
+	int64_t by = guards->divisor ? (int64_t)guards->divisor : 1;
+	return limit > (int64_t)guards->origin ? (limit - (int64_t)guards->origin + by - 1) / by : 0;
+}
+
+bool py_bound_operand(
+	struct py_iterators *iterators, const struct py_loop_frame *frame, const struct py_operand *operand, int64_t *out)
+{
+	struct search search = {
+		.process = iterators->process, .attributes = &iterators->attributes, .code = frame->code, .frame = frame
+	};
+	return read_operand(&search, operand, out);
+}
+
 bool py_bound_read(struct py_iterators *iterators, const struct py_loop *loop, uint64_t ip, struct py_loop_bound *out)
 {
 	struct search search = { .process = iterators->process, .attributes = &iterators->attributes };
 	const struct py_activation at = { loop->frame, loop->code };
+	struct py_loop_frame frame;
 	size_t side = 0;
 	int64_t limit = 0, shift = 0;
+	search.frame = &frame;
 	search.code = py_loop_code_checked(iterators->codes, loop->code);
 	search.store = search.code && search.code->bytecode ? find_store(search.code, loop) : NULL;
 	if (!search.store)
@@ -121,11 +139,12 @@ bool py_bound_read(struct py_iterators *iterators, const struct py_loop *loop, u
 	*out = (struct py_loop_bound){ .is_behind =
 									   loop->is_sum && !loop->is_compared && work > (int64_t)search.store->offset };
 	const struct py_exit *exit = find_exit(&search, &side);
-	if (!exit || !py_loop_frame_read(iterators->process, &at, search.code, &search.frame) ||
+	if (!exit || !py_loop_frame_read(iterators->process, &at, search.code, &frame) ||
 		!read_operand(&search, &exit->sides[!side].operand, &limit) ||
 		!read_shift(&search, &exit->sides[side].operand, &shift))
 		return true;
-	out->end = iterations_of(loop, search.store, exit, work, limit - shift + exit->sides[side].must_exceed);
+	limit += exit->sides[side].must_exceed - shift;
+	out->end = iterations_of(loop, search.store, exit, work, additions_of(&loop->guards, limit));
 	out->has_end = out->end > 0;
 	return true;
 }

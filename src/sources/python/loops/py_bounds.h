@@ -7,5 +7,8 @@
 
 /* As py_loop_bound (py_loops.h). */
 bool py_bound_read(struct py_iterators *iterators, const struct py_loop *loop, uint64_t ip, struct py_loop_bound *out);
+/* What an operand is in this frame. False: no int, or unknown. */
+bool py_bound_operand(
+	struct py_iterators *iterators, const struct py_loop_frame *frame, const struct py_operand *operand, int64_t *out);
 
 #endif

@@ -228,7 +228,8 @@ static void add_store(struct py_bytecode *code, const struct py_store *store)
 		if (!is_same_variable(other, store) || other->loop != store->loop)
 			continue;
 		other->is_sum |= store->is_sum;
-		other->by = other->by == store->by ? store->by : PY_NO_INDEX;
+		if (!py_operand_is_same(&other->added, &store->added))
+			other->added.role = 0;
 		return;
 	}
 	if (code->store_count < PY_STORES_MAX)
@@ -266,17 +267,16 @@ static void find_stores(const struct py_graph *graph, struct py_bytecode *code)
 {
 	for (size_t i = 0; i < graph->count; i++) {
 		const struct py_instruction *instruction = &graph->all[i];
-		int loop = loop_of(code, instruction);
+		int loop = loop_of(code, instruction), before;
 		struct py_store store = { .role = instruction->role,
 			.index = instruction->argument,
 			.offset = 2 * instruction->begin,
 			.loop = loop,
-			.is_sum = i > 0 && py_graph_adds_in_place(graph, (int)i - 1),
-			.by = PY_NO_INDEX };
+			.is_sum = i > 0 && py_graph_adds_in_place(graph, (int)i - 1) };
 		if (loop == PY_NO_LOOP || code->loops[loop].is_delegation)
 			continue;
-		if (store.is_sum && i > 1)
-			store.by = constant_at(graph, (int)i - 2, (int)i - 1);
+		if (store.is_sum)
+			py_operand_of_added(graph, (int)i - 1, &store.added, &before);
 		switch (instruction->role) {
 		case PY_ROLE_STORE_FAST:
 		case PY_ROLE_STORE_NAME:
@@ -312,12 +312,18 @@ static bool is_assigned(const struct py_bytecode *code, const struct py_operand 
 	return false;
 }
 
+/* "x += n" adds the same each time if nothing assigns n. */
+static void forget_assigned(struct py_bytecode *code)
+{
+	for (size_t i = 0; i < code->store_count; i++)
+		if (is_assigned(code, &code->stores[i].added))
+			code->stores[i].added.role = 0;
+}
+
 /* "while self.step < self.steps: self.train_step()" */
 static void add_compared(struct py_bytecode *code, const struct py_exit *exit, const struct py_operand *operand)
 {
-	struct py_store store = {
-		.offset = exit->offset, .loop = exit->loop, .is_compared = true, .by = PY_NO_INDEX, .holder = *operand
-	};
+	struct py_store store = { .offset = exit->offset, .loop = exit->loop, .is_compared = true, .holder = *operand };
 	if (operand->role == PY_ROLE_CONSTANT || operand->shift_sign || is_assigned(code, operand))
 		return;
 	if (operand->name_count > 0) {
@@ -356,6 +362,7 @@ static bool fill(struct py_graph *graph, struct py_bytecode *out)
 	}
 	out->is_generator = py_yields_any(graph, out);
 	find_stores(graph, out);
+	forget_assigned(out);
 	keep_deepest_stores(out);
 	py_exits_find(graph, out);
 	find_compared(out);

@@ -74,8 +74,9 @@ struct py_store {
 	uint32_t index, offset;   /* of an item PY_OPERAND_KEY */
 	struct py_operand holder; /* of an attribute or an item: the object that has it */
 	int loop;
-	bool is_sum;      /* += */
-	uint32_t by;      /* of a sum: the constant that is added; PY_NO_INDEX: it is none, or differs */
+	bool is_sum; /* += */
+	/* Of a sum: what is added, a constant or a variable that no loop of the code assigns. Role 0: something else. */
+	struct py_operand added;
 	bool is_compared; /* nothing in the loop assigns it, so something that it calls may */
 };
 

@@ -58,6 +58,8 @@ static void free_code(struct py_loop_code *code)
 	if (code->bytecode)
 		py_bytecode_release(code->bytecode);
 	free(code->bytecode);
+	free(code->function);
+	free(code->file);
 	free(code->loop_lines);
 	free(code->variables);
 	free(code->calls);
@@ -183,6 +185,8 @@ static void find_lines(const struct py_process *process, uint64_t address, struc
 	if (!py_code_read(process->pid, &process->location, address, &text))
 		return;
 	code->is_module = strcmp(text.function, "<module>") == 0;
+	code->function = strdup(text.function);
+	code->file = strdup(text.file);
 	for (size_t i = 0; i < code->bytecode->loop_count; i++)
 		code->loop_lines[i] = line_of_loop(layout, &text, &code->bytecode->loops[i]);
 	for (size_t i = 0; i < code->bytecode->store_count; i++)
@@ -252,8 +256,8 @@ static void find_variables(const struct py_process *process, const unsigned char
 				py_text_read(process, variable.key, variable.name, sizeof variable.name);
 		if (!is_read)
 			continue;
-		uint64_t by;
-		variable.is_by_one = py_loop_constant(process, code, store->by, &by) && by == 1;
+		if (store->added.role == PY_ROLE_CONSTANT && !py_loop_constant(process, code, store->added.index, &variable.by))
+			variable.by = 0;
 		code->bytecode->stores[kept] = *store;
 		code->variables[kept++] = variable;
 	}

@@ -17,9 +17,10 @@ struct py_loop_variable {
 	uint32_t local; /* its place among the locals; PY_NO_INDEX: it is none */
 	/* Of an attribute or an item: from the variable that leads to it; then `name` is "object.name". */
 	struct py_path path;
-	uint64_t base_key;       /* the str object with that variable's name; 0: it is a local */
-	bool is_cell, is_by_one; /* is_by_one: its loop adds 1 each time */
-	int line;                /* of the assignment; 0 = unknown */
+	uint64_t base_key; /* the str object with that variable's name; 0: it is a local */
+	bool is_cell;
+	uint64_t by; /* the constant that its loop adds each time; 0 = unknown, or none */
+	int line;    /* of the assignment; 0 = unknown */
 };
 
 /* What the code of a `for` shows of the first position of its iterator. */
@@ -35,6 +36,7 @@ struct py_loop_code {
 	uint32_t local_count, stack_size;
 	uint32_t plain_count; /* locals before the cells; to 3.10 */
 	bool is_module;
+	char *function, *file;                  /* NULL: unknown */
 	struct py_bytecode *bytecode;           /* NULL: it has no loops, or could not be read */
 	int *loop_lines;                        /* 0 = unknown */
 	struct py_loop_call *calls;             /* of its loops */

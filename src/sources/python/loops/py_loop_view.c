@@ -71,7 +71,9 @@ static bool read_view(const struct py_process *process, const struct py_loop *lo
 	const struct py_loop_guards *guards = &loop->guards;
 	struct remote_piece pieces[PIECES_MAX];
 	bool is_int = guards->form == PY_FORM_INT;
-	size_t size = !has_value ? 0 : is_int ? PY_INT_SIZE : 8 * py_iterator_words(guards->form);
+	size_t size = !has_value || guards->form == PY_FORM_NONE ? 0
+		: is_int                                             ? PY_INT_SIZE
+															 : 8 * py_iterator_words(guards->form);
 	if (frame_end(layout) - frame_begin(layout) > FRAME_MAX)
 		return false;
 	size_t count = add_guards(layout, guards, &view->sides[0], pieces);

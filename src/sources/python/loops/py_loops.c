@@ -7,33 +7,14 @@
 
 #include "src/sources/python/loops/py_bounds.h"
 #include "src/sources/python/loops/py_loop_view.h"
-#include "src/sources/python/loops/py_states.h"
+#include "src/sources/python/loops/py_loops_private.h"
+#include "src/sources/python/loops/py_variables.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
-enum { CELL_CONTENT = 16, FRAMES_AT_ONCE = 16 };
-
-struct py_loops {
-	struct py_iterators iterators;
-	struct py_states states;
-	struct py_entries globals; /* of the dict that was read last */
-	bool has_globals;
-	struct py_loop_frame frames[FRAMES_AT_ONCE];
-	size_t numbers[FRAMES_AT_ONCE]; /* of the sampled frames */
-};
-
-/* The loops of one frame, as they are being found. */
-struct reading {
-	struct py_loops *loops;
-	const struct py_loop_frame *frame;
-	struct py_loop base; /* what all of them share */
-	struct py_loop *out;
-	size_t count, max;
-};
-
 /* A length that follows from several iterators holds if none moved between: the loop was not asking for an item before
  * and after, and is where it was. */
-static bool has_moved(struct reading *reading, struct py_loop *loop)
+static bool has_moved(struct py_reading *reading, struct py_loop *loop)
 {
 	struct py_loop again = *loop;
 	again.guards.is_composite = true;
@@ -42,7 +23,7 @@ static bool has_moved(struct reading *reading, struct py_loop *loop)
 }
 
 /* Only what can be read again is a loop. */
-static void emit(struct reading *reading, struct py_loop *loop)
+void py_loops_emit(struct py_reading *reading, struct py_loop *loop)
 {
 	if (reading->count == reading->max)
 		return;
@@ -64,22 +45,22 @@ static bool is_sampled(const struct py_sample *sample, uint64_t frame)
 	return false;
 }
 
-static void read_frame(struct reading *reading, const struct py_sample *sample, unsigned depth);
+static void read_frame(struct py_reading *reading, const struct py_sample *sample, unsigned depth);
 
 /* The loops of a generator that is not running: one that is has a frame of its own in the sample. */
 static void read_generator(
-	struct reading *reading, const struct py_loop *loop, const struct py_sample *sample, unsigned depth)
+	struct py_reading *reading, const struct py_loop *loop, const struct py_sample *sample, unsigned depth)
 {
 	struct py_loop_frame frame;
 	if (!py_iterator_generator(&reading->loops->iterators, loop->object, &frame) || is_sampled(sample, frame.at.frame))
 		return;
-	struct reading inner = { reading->loops, &frame, reading->base, reading->out, reading->count, reading->max };
+	struct py_reading inner = { reading->loops, &frame, reading->base, reading->out, reading->count, reading->max };
 	inner.base.is_in_generator = true;
 	read_frame(&inner, sample, depth + 1);
 	reading->count = inner.count;
 }
 
-static void read_for(struct reading *reading, int number, const struct py_sample *sample, unsigned depth)
+static void read_for(struct py_reading *reading, int number, const struct py_sample *sample, unsigned depth)
 {
 	enum { GENERATORS_MAX = 3 };
 	struct py_iterators *iterators = &reading->loops->iterators;
@@ -92,165 +73,21 @@ static void read_for(struct reading *reading, int number, const struct py_sample
 		return;
 	loop.slot = py_loop_stack_slot(iterators->process, frame, entry);
 	loop.depth = code_loop->depth;
-	loop.line = frame->code->loop_lines[number];
+	loop.line = loop.loop_line = frame->code->loop_lines[number];
 	if (!py_loop_guard_place(&loop.guards, frame, number, false) ||
 		!py_loop_guard_word(&loop.guards, loop.slot, object) ||
 		!py_stack_entry_guard_below(&iterators->classes, frame, entry, &loop.guards) ||
 		!py_iterator_measure(iterators, frame, entry, code_loop, &loop))
 		return;
-	emit(reading, &loop);
+	py_loops_emit(reading, &loop);
 	if (frame->classes[frame->local_count + entry] == PY_CLASS_GENERATOR && depth < GENERATORS_MAX)
 		read_generator(reading, &loop, sample, depth);
-}
-
-/* -- ints -- */
-
-static bool has_globals(struct reading *reading)
-{
-	struct py_loops *loops = reading->loops;
-	if (!loops->has_globals || loops->globals.dict != reading->frame->globals)
-		loops->has_globals = py_entries_read(loops->iterators.process, reading->frame->globals, &loops->globals);
-	return loops->has_globals;
-}
-
-static bool guard_all(struct py_loop *loop, const struct py_attribute *attribute)
-{
-	bool is_held = true;
-	for (size_t i = 0; i < attribute->guard_count; i++)
-		is_held &= py_loop_guard_word(&loop->guards, attribute->guards[i].address, attribute->guards[i].word);
-	return is_held;
-}
-
-static bool find_global(struct reading *reading, uint64_t key, struct py_loop *loop, uint64_t *slot, uint64_t *object)
-{
-	struct py_attribute attribute;
-	if (!has_globals(reading) || !py_entries_find(&reading->loops->globals, key, &attribute, object))
-		return false;
-	*slot = attribute.slot;
-	return guard_all(loop, &attribute);
-}
-
-/* Of each object on the way the slot that leads on must not change, of the last one all that py_objects.h guards. */
-static bool find_at_path(struct reading *reading, const struct py_loop_variable *variable,
-	const struct py_operand *holder, struct py_loop *loop)
-{
-	const struct py_process *process = reading->loops->iterators.process;
-	const struct py_loop_frame *frame = reading->frame;
-	struct py_attribute attribute = { .slot = 0 };
-	uint64_t slot = 0, object = 0, value;
-	if (variable->base_key ? !find_global(reading, variable->base_key, loop, &slot, &object)
-						   : holder->index >= frame->local_count)
-		return false;
-	if (!variable->base_key) {
-		slot = py_loop_local_slot(process, frame, holder->index);
-		object = frame->objects[holder->index];
-	}
-	for (size_t i = 0; i < variable->path.count; i++) {
-		if (!object || !py_loop_guard_word(&loop->guards, slot, object) ||
-			!py_path_step_find(
-				&reading->loops->iterators.attributes, object, &variable->path.steps[i], &attribute, &value))
-			return false;
-		loop->object = object;
-		object = value;
-		slot = attribute.slot;
-	}
-	loop->slot = slot;
-	loop->guards.source = object;
-	return guard_all(loop, &attribute);
-}
-
-/* Where the variable's value is, and what holds as long as it is there. */
-static bool find_variable(struct reading *reading, const struct py_loop_variable *variable,
-	const struct py_store *store, struct py_loop *loop)
-{
-	const struct py_process *process = reading->loops->iterators.process;
-	const struct py_loop_frame *frame = reading->frame;
-	switch (store->role) {
-	case PY_ROLE_STORE_FAST:
-	case PY_ROLE_STORE_CELL:
-		if (variable->local >= frame->local_count)
-			return false;
-		loop->slot = py_loop_local_slot(process, frame, variable->local);
-		loop->guards.source = frame->objects[variable->local];
-		if (!variable->is_cell)
-			return true;
-		if (!py_loop_guard_word(&loop->guards, loop->slot, loop->guards.source))
-			return false;
-		loop->slot = loop->guards.source + CELL_CONTENT;
-		return loop->guards.source && remote_word(process->pid, loop->slot, &loop->guards.source);
-	case PY_ROLE_STORE_ATTRIBUTE:
-	case PY_ROLE_STORE_SUBSCRIPT: return find_at_path(reading, variable, &store->holder, loop);
-	case PY_ROLE_STORE_NAME:
-		if (!frame->code->is_module)
-			return false;
-		/* fall through */
-	default: return find_global(reading, variable->key, loop, &loop->slot, &loop->guards.source);
-	}
-}
-
-static void read_int(struct reading *reading, size_t store, struct py_loop *loop)
-{
-	const struct py_loop_code *code = reading->frame->code;
-	const struct py_store *assigned = &code->bytecode->stores[store];
-	loop->kind = PY_LOOP_INT;
-	loop->guards.form = PY_FORM_INT;
-	loop->guards.slot = loop->slot;
-	loop->depth = code->bytecode->loops[assigned->loop].depth;
-	loop->line = code->variables[store].line;
-	loop->is_sum = assigned->is_sum || assigned->is_compared;
-	loop->is_compared = assigned->is_compared;
-	loop->is_by_one = code->variables[store].is_by_one;
-	snprintf(loop->name, sizeof loop->name, "%s", code->variables[store].name);
-	if (py_loop_guard_place(&loop->guards, reading->frame, assigned->loop, false))
-		emit(reading, loop);
-}
-
-static bool is_plain_local(const struct py_loop_variable *variable)
-{
-	return variable->local != PY_NO_INDEX && !variable->is_cell;
-}
-
-/* The classes of variables that loops around the current instruction assign. */
-static void classify_variables(struct reading *reading, enum py_class classes[PY_STORES_MAX])
-{
-	const struct py_loop_frame *frame = reading->frame;
-	const struct py_loop_code *code = frame->code;
-	uint64_t objects[PY_STORES_MAX];
-	for (size_t i = 0; i < code->bytecode->store_count; i++) {
-		const struct py_store *store = &code->bytecode->stores[i];
-		struct py_loop loop = reading->base;
-		bool is_running = py_bytecode_is_in(code->bytecode, frame->offset, store->loop);
-		objects[i] = is_running && !is_plain_local(&code->variables[i]) &&
-				find_variable(reading, &code->variables[i], store, &loop)
-			? loop.guards.source
-			: 0;
-	}
-	py_classes_of(&reading->loops->iterators.classes, objects, code->bytecode->store_count, classes);
-	for (size_t i = 0; i < code->bytecode->store_count; i++)
-		if (is_plain_local(&code->variables[i]) && code->variables[i].local < frame->local_count &&
-			py_bytecode_is_in(code->bytecode, frame->offset, code->bytecode->stores[i].loop))
-			classes[i] = frame->classes[code->variables[i].local];
-}
-
-static void read_ints(struct reading *reading)
-{
-	const struct py_loop_code *code = reading->frame->code;
-	enum py_class classes[PY_STORES_MAX];
-	classify_variables(reading, classes);
-	for (size_t i = 0; i < code->bytecode->store_count; i++) {
-		struct py_loop loop = reading->base;
-		if (classes[i] == PY_CLASS_INT &&
-			find_variable(reading, &code->variables[i], &code->bytecode->stores[i], &loop) &&
-			!py_state_has(
-				&reading->loops->states, reading->loops->iterators.process, loop.object, code->variables[i].name))
-			read_int(reading, i, &loop);
-	}
 }
 
 /* -- bars and trainers -- */
 
 static void read_state(
-	struct reading *reading, const struct py_loop *variable, uint64_t object, enum py_class class, int outermost)
+	struct py_reading *reading, const struct py_loop *variable, uint64_t object, enum py_class class, int outermost)
 {
 	const struct py_loop_code *code = reading->frame->code;
 	struct py_loop loop = *variable;
@@ -259,11 +96,11 @@ static void read_state(
 			&reading->loops->states, &reading->loops->iterators.attributes, object, class == PY_CLASS_BAR, &loop) ||
 		!py_loop_guard_place(&loop.guards, reading->frame, outermost, false))
 		return;
-	loop.line = code->loop_lines[outermost];
-	emit(reading, &loop);
+	loop.line = loop.loop_line = code->loop_lines[outermost];
+	py_loops_emit(reading, &loop);
 }
 
-static void read_local_states(struct reading *reading, int outermost)
+static void read_local_states(struct py_reading *reading, int outermost)
 {
 	const struct py_process *process = reading->loops->iterators.process;
 	const struct py_loop_frame *frame = reading->frame;
@@ -278,14 +115,14 @@ static void read_local_states(struct reading *reading, int outermost)
 	}
 }
 
-static void read_global_states(struct reading *reading, int outermost)
+static void read_global_states(struct py_reading *reading, int outermost)
 {
 	struct py_loops *loops = reading->loops;
 	const struct py_entries *globals = &loops->globals;
 	uint64_t values[PY_ENTRIES_MAX], key;
 	enum py_class classes[PY_ENTRIES_MAX];
 	struct py_attribute entry;
-	if (!has_globals(reading))
+	if (!py_variables_globals(reading))
 		return;
 	for (size_t i = 0; i < globals->count; i++)
 		py_entries_get(globals, i, &key, &entry, &values[i]);
@@ -305,7 +142,7 @@ static void read_global_states(struct reading *reading, int outermost)
 
 /* -- frames -- */
 
-static void read_frame(struct reading *reading, const struct py_sample *sample, unsigned depth)
+static void read_frame(struct py_reading *reading, const struct py_sample *sample, unsigned depth)
 {
 	const struct py_bytecode *bytecode = reading->frame->code->bytecode;
 	int innermost = py_bytecode_loop_at(bytecode, reading->frame->offset), outermost = PY_NO_LOOP,
@@ -322,7 +159,7 @@ static void read_frame(struct reading *reading, const struct py_sample *sample, 
 		read_for(reading, around[--count], sample, depth);
 	if (innermost == PY_NO_LOOP)
 		return;
-	read_ints(reading);
+	py_variables_read(reading);
 	read_local_states(reading, outermost);
 	if (reading->frame->code->is_module)
 		read_global_states(reading, outermost);
@@ -358,7 +195,7 @@ static void check_codes(struct py_loops *loops, const struct py_sample *sample)
 static size_t read_next_frames(struct py_loops *loops, const struct py_sample *sample, size_t *at)
 {
 	size_t count = 0;
-	for (; *at < sample->count && count < FRAMES_AT_ONCE; ++*at) {
+	for (; *at < sample->count && count < PY_FRAMES_AT_ONCE; ++*at) {
 		const struct py_site *site = &sample->sites[*at];
 		const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
 		if (!code || !code->bytecode)
@@ -373,7 +210,7 @@ static size_t read_next_frames(struct py_loops *loops, const struct py_sample *s
 
 size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max)
 {
-	struct reading reading = { .loops = loops, .out = out, .max = max };
+	struct py_reading reading = { .loops = loops, .out = out, .max = max };
 	check_codes(loops, sample);
 	for (size_t at = 0; at < sample->count;) {
 		size_t count = read_next_frames(loops, sample, &at);
@@ -391,15 +228,40 @@ size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, str
 	return reading.count;
 }
 
-bool py_loops_asks(struct py_loops *loops, uint64_t code, uint64_t ip)
+/* The innermost loop at an instruction, or NULL. *is_asking: it asks for the loop's next item. */
+static const struct py_code_loop *loop_at(struct py_loops *loops, uint64_t code, uint64_t ip, bool *is_asking)
 {
 	const struct py_loop_code *known = py_loop_code_checked(loops->iterators.codes, code);
 	if (!known || !known->bytecode)
-		return false;
+		return NULL;
 	int64_t offset = py_loop_offset(&loops->iterators.process->location.layout, code, ip);
 	int number = py_bytecode_loop_at(known->bytecode, offset);
 	const struct py_code_loop *loop = number == PY_NO_LOOP ? NULL : &known->bytecode->loops[number];
-	return loop && offset >= loop->offset && offset < loop->offset_end;
+	*is_asking = loop && offset >= loop->offset && offset < loop->offset_end;
+	return loop;
+}
+
+bool py_loops_asks(struct py_loops *loops, uint64_t code, uint64_t ip)
+{
+	bool is_asking = false;
+	return loop_at(loops, code, ip, &is_asking) && is_asking;
+}
+
+bool py_loops_yields_in_for(struct py_loops *loops, uint64_t code, uint64_t ip)
+{
+	bool is_asking;
+	const struct py_code_loop *loop = loop_at(loops, code, ip, &is_asking);
+	return loop && loop->is_for && loop->yields_once && !is_asking;
+}
+
+bool py_loops_source(struct py_loops *loops, const struct py_loop *loop, const char **function, const char **file)
+{
+	const struct py_loop_code *known = py_loop_code_get(loops->iterators.codes, loop->code);
+	if (!known || !known->function || !known->file)
+		return false;
+	*function = known->function;
+	*file = known->file;
+	return true;
 }
 
 bool py_loops_is_generator(struct py_loops *loops, uint64_t code)
@@ -471,14 +333,14 @@ static bool has_loss(const struct py_loop_code *code)
 	return false;
 }
 
-static bool read_loss(struct reading *reading, double *out)
+static bool read_loss(struct py_reading *reading, double *out)
 {
 	const struct py_loop_code *code = reading->frame->code;
 	int innermost = py_bytecode_loop_at(code->bytecode, reading->frame->offset);
 	for (size_t i = 0; i < code->bytecode->store_count && innermost != PY_NO_LOOP; i++) {
 		struct py_loop variable = reading->base;
 		if (can_be_loss(code, i) &&
-			find_variable(reading, &code->variables[i], &code->bytecode->stores[i], &variable) &&
+			py_variable_find(reading, &code->variables[i], &code->bytecode->stores[i], &variable) &&
 			read_float(reading->loops->iterators.process, variable.slot, variable.guards.source, out))
 			return true;
 	}
@@ -487,7 +349,7 @@ static bool read_loss(struct reading *reading, double *out)
 
 bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t frame_index, double *out)
 {
-	struct reading reading = { .loops = loops };
+	struct py_reading reading = { .loops = loops };
 	struct py_loop_frame frame;
 	const struct py_site *site = &sample->sites[frame_index];
 	check_codes(loops, sample);

@@ -96,6 +96,7 @@ struct py_loop {
 	/* Line of the `for`; of an int that of its assignment; of a bar or a state that of the outermost loop
 	 * around the current instruction. 0 = unknown. */
 	int line;
+	int loop_line; /* of an int that of its loop's header; else as `line` */
 	/* Nesting among all loops (for and while) of its frame, 0 = the outermost. An int has the depth of the innermost
 	 * loop that assigns it, and is reported while that loop runs; a bar or a state has 0. */
 	unsigned depth;
@@ -106,7 +107,8 @@ struct py_loop {
 	bool is_in_generator;
 	/* Of an int: its loop assigns it with +=; or only compares it to end, and something that it calls assigns it. */
 	bool is_sum, is_compared;
-	bool is_by_one; /* of a sum: 1 is added each time */
+	/* Of a sum: the same is added each time, and the position is how often (guards.divisor: what, 0 = 1). */
+	bool is_by_same;
 	struct py_loop_guards guards;
 };
 
@@ -134,10 +136,16 @@ size_t py_loops_around(struct py_loops *loops, const struct py_site *site, int *
 /* Whether the instruction at `ip` (as in struct py_site) asks an iterator for the next item of a loop: not a call of
  * next(). */
 bool py_loops_asks(struct py_loops *loops, uint64_t code, uint64_t ip);
+/* Whether the instruction at `ip` is in a `for` of a generator that yields once in each iteration, and does more than
+ * ask for its next item: `for _ in range(n): yield next(batches)`. */
+bool py_loops_yields_in_for(struct py_loops *loops, uint64_t code, uint64_t ip);
 /* Whether only the end of its iterator ends this loop: it has no `break`, `return` or `raise`. */
 bool py_loops_lacks_break(struct py_loops *loops, const struct py_loop *loop);
 /* The same of each `for` of this code. */
 bool py_loops_code_lacks_break(struct py_loops *loops, uint64_t code);
+/* The function that has this loop: of one in a generator not the sampled one. False: it is gone, or unknown. Both are
+ * valid until the next call. */
+bool py_loops_source(struct py_loops *loops, const struct py_loop *loop, const char **function, const char **file);
 /* Of code with loops. */
 bool py_loops_is_generator(struct py_loops *loops, uint64_t code);
 /* Reads one loop again, mostly with one system call. Only its position, length, what remains, object and guards

@@ -113,17 +113,29 @@ bool py_operand_read(const struct py_graph *graph, struct py_cursor *cursor, str
 
 /* -- sums -- */
 
+bool py_operand_of_added(const struct py_graph *graph, int sum, struct py_operand *out, int *before)
+{
+	struct py_cursor cursor = { sum - 1, false };
+	bool is_read = py_operand_read(graph, &cursor, out) && !out->shift_sign;
+	for (int at = cursor.at + 2; is_read && at <= sum; at++)
+		is_read = py_graph_count_before(graph, at) == 1;
+	out->role = is_read ? out->role : 0;
+	*before = cursor.at;
+	return is_read && !cursor.is_half;
+}
+
 /* `x.name += 1`: x, a copy of it, its attribute, the constant, the sum, both in the other order. `x["name"] += 1`: x
  * and the key, copies of them, the item, the constant, the sum, all three in the other order: by one instruction
  * to 3.10, since 3.11 by two, as both copies are made. */
 bool py_operand_of_sum(const struct py_graph *graph, int store, struct py_store *out)
 {
 	bool is_item = graph->all[store].role == PY_ROLE_STORE_SUBSCRIPT;
-	int turns = is_item && graph->minor >= 11 ? 2 : 1, sum = store - turns - 1, read = sum - 2, from = read - turns - 1;
-	struct py_cursor cursor = { from, false };
-	if (from < 0 || !py_graph_adds_in_place(graph, sum) ||
-		(graph->all[sum - 1].role != PY_ROLE_CONSTANT && graph->all[sum - 1].role != PY_ROLE_SMALL_INT))
+	int turns = is_item && graph->minor >= 11 ? 2 : 1, sum = store - turns - 1, read;
+	if (sum < 1 || !py_graph_adds_in_place(graph, sum) || !py_operand_of_added(graph, sum, &out->added, &read) ||
+		read < turns + 1)
 		return false;
+	int from = read - turns - 1;
+	struct py_cursor cursor = { from, false };
 	if (is_item) {
 		if (!is_subscript(graph, read) || graph->all[from].role != PY_ROLE_CONSTANT)
 			return false;
@@ -135,10 +147,6 @@ bool py_operand_of_sum(const struct py_graph *graph, int store, struct py_store 
 	if (!py_operand_read(graph, &cursor, &out->holder) || out->holder.role == PY_ROLE_CONSTANT ||
 		out->holder.shift_sign || out->holder.name_count == PY_OPERAND_NAMES)
 		return false;
-	const struct py_instruction *by = &graph->all[sum - 1];
-	out->by = by->role == PY_ROLE_CONSTANT ? by->argument
-		: by->argument < 256               ? PY_SMALL_INT | by->argument
-										   : PY_NO_INDEX;
 	for (int at = cursor.at + 2; at <= store; at++)
 		if (py_graph_count_before(graph, at) != 1)
 			return false;

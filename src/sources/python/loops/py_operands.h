@@ -14,7 +14,11 @@ struct py_cursor {
 
 /* Reads backward from the cursor, and leaves it before the operand. */
 bool py_operand_read(const struct py_graph *graph, struct py_cursor *cursor, struct py_operand *out);
-/* Fills holder and index of `x.name += 1` and `x[key] += 1`, which the instruction ends. False: it is none of these. */
+/* What is added by this sum, and the instruction before that: *before. False: something else, or a local that is loaded
+ * together with the one before it; `out` has it then, too. */
+bool py_operand_of_added(const struct py_graph *graph, int sum, struct py_operand *out, int *before);
+/* Fills holder, index and added of `x.name += 1` and `x[key] += 1`, which the instruction ends. False: it is none of
+ * these. */
 bool py_operand_of_sum(const struct py_graph *graph, int store, struct py_store *out);
 /* Whether it is what the assignment assigns. */
 bool py_operand_is_stored(const struct py_operand *operand, const struct py_store *store);

@@ -1,0 +1,11 @@
+/* stacks_loops_part.h: loops of epochs that are no more than a part of a run: of one fold, one client, one trial, or
+ * the passes over what was collected for one update. */
+#ifndef PMTOP_SOURCES_INFERRED_STACKS_LOOPS_PART_H
+#define PMTOP_SOURCES_INFERRED_STACKS_LOOPS_PART_H
+
+#include "src/sources/inferred/steps/stacks_loops_private.h"
+
+/* How many epochs it has says nothing of the whole run then. */
+bool stacks_loops_is_part(const struct stacks_loops *loops, const struct seen *epochs);
+
+#endif

@@ -1,0 +1,32 @@
+/* py_loops_private.h: what py_loops.c and py_variables.c share while they read the loops of a frame. */
+#ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_LOOPS_PRIVATE_H
+#define PMTOP_SOURCES_PYTHON_LOOPS_PY_LOOPS_PRIVATE_H
+
+#include "src/sources/python/loops/py_iterators.h"
+#include "src/sources/python/loops/py_states.h"
+#include "src/sources/python/py_objects.h"
+
+enum { PY_FRAMES_AT_ONCE = 16 };
+
+struct py_loops {
+	struct py_iterators iterators;
+	struct py_states states;
+	struct py_entries globals; /* of the dict that was read last */
+	bool has_globals;
+	struct py_loop_frame frames[PY_FRAMES_AT_ONCE];
+	size_t numbers[PY_FRAMES_AT_ONCE]; /* of the sampled frames */
+};
+
+/* The loops of one frame, as they are being found. */
+struct py_reading {
+	struct py_loops *loops;
+	const struct py_loop_frame *frame;
+	struct py_loop base; /* what all of them share */
+	struct py_loop *out;
+	size_t count, max;
+};
+
+/* Adds the loop to those that were found, if it can be read again. */
+void py_loops_emit(struct py_reading *reading, struct py_loop *loop);
+
+#endif
