@@ -19,7 +19,7 @@
 /* Then its process is killed and started again. */
 #define START_MAX_NS (30 * NS_PER_S)
 /* Then it is reached without its relay. */
-#define RELAY_START_MAX_NS (10 * NS_PER_S)
+#define RELAY_START_MAX_NS (20 * NS_PER_S)
 #define SAID_NS (NS_PER_S / 5)
 #define SILENCE_MAX_NS (60 * NS_PER_S)
 #define BACK_OFF_NS NS_PER_S
@@ -139,16 +139,19 @@ void fleet_host_start(struct fleet_host *host, int64_t now_ns)
 	end_with(host, now_ns);
 }
 
-/* A relay may lack a key for this host, or its name. Where pmtop has answered, another way would bring the same. */
+/* A relay may lack a key for this host, or its name: the next start is without it, and the one after that with it.
+ * Where pmtop has answered, another way would bring the same. */
 static void choose_way(struct fleet_host *host, const char *relay, int64_t now_ns)
 {
 	char reason[FLEET_REASON_SIZE];
 	if (host->set_ns || fleet_said_by_pmtop(&host->said) || (host->has_status && host->status == 0))
 		return;
+	host->is_direct = relay != NULL;
+	if (!relay)
+		return;
 	memcpy(reason, host->reason, sizeof reason);
 	snprintf(host->reason, sizeof host->reason, "from %.60s: %.120s", relay, reason);
-	host->is_direct = true;
-	host->tries = 0;
+	memcpy(host->detour, host->reason, sizeof host->detour);
 	host->retry_ns = now_ns;
 }
 
@@ -170,8 +173,7 @@ static pid_t stop(struct fleet_host *host, int64_t now_ns, bool is_explained)
 		fleet_said_explain(&host->said, host->has_status ? host->status : -1, host->reason, sizeof host->reason);
 	forget_stream(host);
 	end_with(host, now_ns);
-	if (relay)
-		choose_way(host, relay, now_ns);
+	choose_way(host, relay, now_ns);
 	return pid;
 }
 
@@ -268,6 +270,7 @@ void fleet_host_take_end(struct fleet_host *host, int status, int64_t now_ns)
 void fleet_host_lose_relay(struct fleet_host *host, const char *reason, int64_t now_ns)
 {
 	snprintf(host->reason, sizeof host->reason, "%s", reason);
+	memcpy(host->detour, host->reason, sizeof host->detour);
 	forget_stream(host);
 	set_state(host, FLEET_HOST_ENDED, now_ns);
 	host->retry_ns = now_ns;
@@ -302,7 +305,7 @@ static void note_silence(struct fleet_host *host, int64_t now_ns)
 		snprintf(host->reason, sizeof host->reason, "the times of %llu records are impossible: they were left out",
 			(unsigned long long)host->wrong_times);
 	else
-		host->reason[0] = '\0';
+		snprintf(host->reason, sizeof host->reason, "%s", host->relay ? "" : host->detour);
 }
 
 static pid_t give_up(struct fleet_host *host, int64_t now_ns)

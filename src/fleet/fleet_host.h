@@ -46,13 +46,14 @@ struct fleet_host {
 	char *command;    /* for sh */
 	char *relay_line; /* the command that makes it a relay; NULL: there are none */
 	enum fleet_host_state state;
-	char reason[FLEET_REASON_SIZE]; /* of SILENT, ENDED, or while it is being tried again; "" = none */
+	char reason[FLEET_REASON_SIZE]; /* of SILENT, ENDED, while it is being tried again, or `detour`; "" = none */
+	char detour[FLEET_REASON_SIZE]; /* why its last relay is not used */
 	struct fleet_process process;   /* of this machine */
 	struct fleet_relay *relay;      /* whose process it is; NULL: of this machine */
 	const char *relay_command;      /* what the relay runs */
 	uint16_t channel;               /* of its relays */
 	uint8_t serial;                 /* of the start, for the relay */
-	bool is_direct;                 /* relays do not reach it */
+	bool is_direct;                 /* its relay did not reach it */
 	bool has_status;                /* of a relay's process that has ended */
 	int status;                     /* −1 = unknown */
 	int64_t since_ns;               /* of the state */

@@ -137,7 +137,14 @@ static void start_relay(struct fleet_group *group, int64_t now_ns)
 				.events = EPOLLIN, .data.u64 = tree->with.epoll_key + (uint64_t)(group - tree->groups) });
 }
 
-/* Its hosts are told where they wait, and go on another way at once. */
+/* Whether it is reached through the relay, or waits for it. */
+static bool needs_relay(const struct fleet_group *group, const struct fleet_host *host, int64_t now_ns)
+{
+	return host->relay == &group->relay || host->state == FLEET_HOST_WAITING ||
+		(host->state == FLEET_HOST_ENDED && !host->is_direct && now_ns >= host->retry_ns);
+}
+
+/* Its hosts have the reason, and go on another way at once. */
 static void replace_relay(struct fleet_group *group, int64_t now_ns)
 {
 	char reason[FLEET_REASON_SIZE];
@@ -145,7 +152,7 @@ static void replace_relay(struct fleet_group *group, int64_t now_ns)
 	snprintf(reason, sizeof reason, "relay %.60s failed: %.110s", group->relay.name, group->relay.reason);
 	for (size_t i = 0; i < group->count; i++) {
 		struct fleet_host *host = host_of(group, i);
-		if (host->relay == &group->relay || host->state == FLEET_HOST_WAITING)
+		if (needs_relay(group, host, now_ns))
 			fleet_host_lose_relay(host, reason, now_ns);
 	}
 	fleet_dying_add(group->tree->with.dying, fleet_relay_stop(&group->relay));

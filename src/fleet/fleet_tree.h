@@ -2,7 +2,7 @@
  * connections instead of 1,000.
  *
  * A relay that fails loses its hosts: another host of the group becomes the relay; after the second failure this
- * machine reaches the group without one. A host that its relay does not reach is reached by this machine, too. */
+ * machine reaches the group without one. A host that its relay does not reach is tried without it, too. */
 #ifndef PMTOP_FLEET_FLEET_TREE_H
 #define PMTOP_FLEET_FLEET_TREE_H
 
