@@ -50,6 +50,15 @@ void buffer_printf(struct buffer *buffer, const char *format, ...)
 	va_end(arguments);
 }
 
+void buffer_drop(struct buffer *buffer, size_t count)
+{
+	if (!count)
+		return;
+	buffer->length -= count;
+	memmove(buffer->data, buffer->data + count, buffer->length);
+	buffer->data[buffer->length] = '\0';
+}
+
 void buffer_clear(struct buffer *buffer)
 {
 	buffer->length = 0;

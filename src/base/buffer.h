@@ -24,7 +24,8 @@ void buffer_add(struct buffer *buffer, const char *bytes, size_t length);
 bool buffer_reserve(struct buffer *buffer, size_t more);
 void buffer_puts(struct buffer *buffer, const char *text);
 void buffer_printf(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void buffer_clear(struct buffer *buffer); /* keeps the storage */
+void buffer_drop(struct buffer *buffer, size_t count); /* removes the first bytes */
+void buffer_clear(struct buffer *buffer);              /* keeps the storage */
 void buffer_release(struct buffer *buffer);
 
 #endif

@@ -100,6 +100,8 @@ static enum exit_code run_collect(const struct options *options, const struct se
 			stderr);
 		return EXIT_USAGE;
 	}
+	if (options->relay)
+		return fleet_relay();
 	if (is_gpu_reader)
 		be_gpu_reader();
 	enum exit_code code = open_session(session, options, settings);

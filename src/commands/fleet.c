@@ -7,7 +7,7 @@
 
 #include "src/base/clock.h"
 #include "src/commands/commands.h"
-#include "src/commands/fleet/fleet_jobs.h"
+#include "src/commands/fleet/fleet_names.h"
 #include "src/commands/fleet/fleet_watch.h"
 #include "src/fleet/fleet.h"
 #include "src/fleet/fleet_output.h"
@@ -104,10 +104,23 @@ static struct fleet_way way_of(const struct options *options, const struct setti
 		.program = options->program,
 		.run = options->run_name,
 		.pid = options->pid,
-		.period_s = settings->refresh_s };
+		.period_s = settings->refresh_s,
+		.fan_out = options->fan_out > FLEET_HOSTS_MAX ? FLEET_HOSTS_MAX : (unsigned)options->fan_out };
 }
 
-static enum status open_fleet(const struct options *options, const struct settings *settings, struct fleet_jobs *jobs,
+static enum status read_names(const struct options *options, struct fleet_names *names, struct reason *reason)
+{
+	enum status status = STATUS_OK;
+	for (int i = 0; i < options->word_count && status == STATUS_OK; i++)
+		status = fleet_names_add(names, options->words[i], reason);
+	if (!options->word_count && options->srun)
+		return fleet_names_add_job(names, options->srun, reason);
+	if (status == STATUS_OK && !names->count)
+		return reason_set(reason, STATUS_INVALID, "pmtop fleet HOST ...", "fleet needs the names of hosts");
+	return status;
+}
+
+static enum status open_fleet(const struct options *options, const struct settings *settings, struct fleet_names *names,
 	struct fleet **fleet, struct reason *reason)
 {
 	struct fleet_way way = way_of(options, settings);
@@ -116,30 +129,25 @@ static enum status open_fleet(const struct options *options, const struct settin
 		return reason_set(reason, STATUS_INVALID, NULL, "--ssh, --srun and --exec exclude one another");
 	if (needs && !is_installed(needs))
 		return reason_set(reason, STATUS_IO, "install it, or reach the hosts with --exec", "%s was not found", needs);
-	if (!options->word_count && options->srun)
-		return fleet_jobs_hosts(jobs, options->srun, reason) == STATUS_OK
-			? fleet_open(&way, jobs->names, jobs->count, fleet, reason)
-			: STATUS_IO;
-	if (!options->word_count)
-		return reason_set(reason, STATUS_INVALID, "pmtop fleet HOST ...", "fleet needs the names of hosts");
-	return fleet_open(&way, options->words, (size_t)options->word_count, fleet, reason);
+	enum status status = read_names(options, names, reason);
+	return status == STATUS_OK ? fleet_open(&way, names->names, names->count, fleet, reason) : status;
 }
 
 static enum exit_code run_fleet(const struct options *options, const struct settings *settings)
 {
 	struct fleet *fleet = NULL;
-	struct fleet_jobs jobs = { 0 };
+	struct fleet_names names = { 0 };
 	struct reason reason = { 0 };
-	enum status status = open_fleet(options, settings, &jobs, &fleet, &reason);
+	enum status status = open_fleet(options, settings, &names, &fleet, &reason);
 	if (status != STATUS_OK) {
-		fleet_jobs_release(&jobs);
+		fleet_names_release(&names);
 		return command_fail(status, &reason);
 	}
 	bool has_screen = !options->is_batch && !options->has_format && output_has_screen();
 	enum exit_code code =
 		has_screen ? fleet_watch(options, settings, fleet) : print_until_end(options, settings, fleet);
 	fleet_close(fleet);
-	fleet_jobs_release(&jobs);
+	fleet_names_release(&names);
 	return code;
 }
 
@@ -148,7 +156,8 @@ const struct command fleet_command = {
 	.synopsis = "fleet HOST ...",
 	.summary = "watch runs on many hosts",
 	.details = "Each host runs pmtop collect, over ssh unless --srun or --exec is given. Without\n"
-			   "-p or -s each host watches the run that it finds first.\n",
+			   "-p or -s each host watches the run that it finds first. HOST may be a list, such\n"
+			   "as 'node[001-400]', or @FILE. More than 64 hosts are reached through relays.\n",
 	.example = "pmtop fleet --exec='kubectl exec -i {} --' worker-0 worker-1",
 	.words = COMMAND_TAKES_WORDS,
 	.traits = COMMAND_HAS_SCREEN | COMMAND_NEEDS_PROCESS | COMMAND_NEEDS_RUNNING,

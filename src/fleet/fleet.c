@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/fleet/fleet_tree.h"
 
 /* STARTS_MAX: hosts that start at the same time. HOSTS_A_TURN: after reading so many, answers about clocks are taken.
  */
@@ -25,8 +25,8 @@ struct fleet {
 	int epoll_fd;
 	struct sample_set lent;
 	char *room;
-	size_t dying_count, dying_capacity;
-	pid_t *dying; /* killed, not reaped yet */
+	struct fleet_tree *tree; /* NULL: no relays */
+	struct fleet_dying dying;
 	int64_t measured_ns, cpu_ns;
 	uint64_t bytes;
 	struct fleet_self self;
@@ -43,7 +43,21 @@ static void raise_limit(size_t hosts)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static enum status add_host(struct fleet *fleet, const struct fleet_way *way, const char *name, struct reason *why_not)
+/* The command that starts a relay on the host, if there are relays. */
+static enum status add_relay_line(
+	const struct fleet_way *way, const char *name, size_t hosts, char **out, struct reason *why_not)
+{
+	char command[FLEET_COMMAND_SIZE];
+	enum status status = STATUS_OK;
+	if (fleet_command_fan_out(way, hosts) > 1)
+		status = fleet_command_relay(way, name, command, why_not);
+	if (status == STATUS_OK && fleet_command_fan_out(way, hosts) > 1)
+		*out = strdup(command);
+	return status;
+}
+
+static enum status add_host(
+	struct fleet *fleet, const struct fleet_way *way, const char *name, size_t hosts, struct reason *why_not)
 {
 	char command[FLEET_COMMAND_SIZE];
 	enum status status = fleet_command_line(way, name, command, why_not);
@@ -57,7 +71,18 @@ static enum status add_host(struct fleet *fleet, const struct fleet_way *way, co
 	}
 	fleet_host_init(host, name, copy, (int64_t)(way->period_s * (double)NS_PER_S));
 	fleet->hosts[fleet->count++] = host;
-	return STATUS_OK;
+	return add_relay_line(way, name, hosts, &host->relay_line, why_not);
+}
+
+static enum status open_tree(struct fleet *fleet, const struct fleet_way *way, struct reason *why_not)
+{
+	struct fleet_tree_with with = { .hosts = fleet->hosts,
+		.count = fleet->count,
+		.epoll_fd = fleet->epoll_fd,
+		.epoll_key = fleet->count,
+		.lent = &fleet->lent,
+		.dying = &fleet->dying };
+	return fleet_tree_open(way, &with, &fleet->tree, why_not);
 }
 
 enum status fleet_open(
@@ -71,12 +96,14 @@ enum status fleet_open(
 	fleet->hosts = calloc(count, sizeof *fleet->hosts);
 	fleet->room = malloc(ROOM_SIZE);
 	fleet->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	fleet->self = (struct fleet_self){ NAN, NAN, NAN };
+	fleet->self = (struct fleet_self){ NAN, NAN, NAN, 0 };
 	enum status status = fleet->hosts && fleet->room && fleet->epoll_fd >= 0
 		? STATUS_OK
 		: reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	for (size_t i = 0; i < count && status == STATUS_OK; i++)
-		status = add_host(fleet, way, names[i], why_not);
+		status = add_host(fleet, way, names[i], count, why_not);
+	if (status == STATUS_OK)
+		status = open_tree(fleet, way, why_not);
 	if (status != STATUS_OK) {
 		fleet_close(fleet);
 		return status;
@@ -96,53 +123,34 @@ void fleet_close(struct fleet *fleet)
 		fleet_host_release(fleet->hosts[i]);
 		free(fleet->hosts[i]);
 	}
+	fleet_tree_close(fleet->tree);
 	if (fleet->epoll_fd >= 0)
 		close(fleet->epoll_fd);
 	sample_set_release(&fleet->lent);
 	free(fleet->hosts);
 	free(fleet->room);
-	free(fleet->dying);
+	fleet_dying_release(&fleet->dying);
 	free(fleet);
 }
 
 /* -- processes -- */
 
-static void reap_later(struct fleet *fleet, pid_t pid)
-{
-	if (fleet->dying_count == fleet->dying_capacity) {
-		size_t capacity = fleet->dying_capacity ? 2 * fleet->dying_capacity : 16;
-		pid_t *dying = realloc(fleet->dying, capacity * sizeof *dying);
-		if (!dying)
-			return;
-		fleet->dying = dying;
-		fleet->dying_capacity = capacity;
-	}
-	fleet->dying[fleet->dying_count++] = pid;
-}
-
-static void reap(struct fleet *fleet)
-{
-	for (size_t i = fleet->dying_count; i-- > 0;)
-		if (waitpid(fleet->dying[i], NULL, WNOHANG) != 0)
-			fleet->dying[i] = fleet->dying[--fleet->dying_count];
-}
-
 static void start_due(struct fleet *fleet, int64_t now_ns)
 {
 	size_t starting = 0;
 	for (size_t i = 0; i < fleet->count; i++)
-		starting += fleet->hosts[i]->state == FLEET_HOST_STARTING;
-	for (size_t i = 0; i < fleet->count && starting < STARTS_MAX; i++) {
+		starting += fleet->hosts[i]->state == FLEET_HOST_STARTING && !fleet->hosts[i]->relay;
+	for (size_t i = 0; i < fleet->count; i++) {
 		struct fleet_host *host = fleet->hosts[i];
 		bool is_due =
 			host->state == FLEET_HOST_WAITING || (host->state == FLEET_HOST_ENDED && now_ns >= host->retry_ns);
-		if (!is_due)
+		if (!is_due || !fleet_tree_may_start(fleet->tree, i) || (!host->relay && starting >= STARTS_MAX))
 			continue;
 		fleet_host_start(host, now_ns);
-		starting++;
-		if (host->fds[STDERR_FILENO] >= 0)
-			epoll_ctl(fleet->epoll_fd, EPOLL_CTL_ADD, host->fds[STDERR_FILENO],
-				&(struct epoll_event){ .events = EPOLLIN, .data.ptr = host });
+		starting += !host->relay;
+		if (host->process.fds[STDERR_FILENO] >= 0)
+			epoll_ctl(fleet->epoll_fd, EPOLL_CTL_ADD, host->process.fds[STDERR_FILENO],
+				&(struct epoll_event){ .events = EPOLLIN, .data.u64 = i });
 	}
 }
 
@@ -163,7 +171,7 @@ static void measure(struct fleet *fleet, int64_t now_ns)
 	if (fleet->measured_ns && now_ns - fleet->measured_ns < MEASURE_NS)
 		return;
 	int64_t cpu_ns = clock_process_cpu_ns();
-	uint64_t bytes = 0;
+	uint64_t bytes = fleet_tree_bytes(fleet->tree);
 	for (size_t i = 0; i < fleet->count; i++)
 		bytes += fleet->hosts[i]->bytes;
 	if (fleet->measured_ns) {
@@ -179,12 +187,12 @@ static void measure(struct fleet *fleet, int64_t now_ns)
 
 void fleet_step(struct fleet *fleet, int64_t now_ns, int64_t wall_ns)
 {
-	reap(fleet);
+	fleet_dying_reap(&fleet->dying);
+	fleet_tree_step(fleet->tree, now_ns);
 	start_due(fleet, now_ns);
 	for (size_t i = 0; i < fleet->count; i++) {
-		pid_t killed = fleet_host_step(fleet->hosts[i], now_ns, wall_ns, &fleet->lent, fleet->room, ROOM_SIZE);
-		if (killed)
-			reap_later(fleet, killed);
+		fleet_dying_add(
+			&fleet->dying, fleet_host_step(fleet->hosts[i], now_ns, wall_ns, &fleet->lent, fleet->room, ROOM_SIZE));
 		if (i % HOSTS_A_TURN == HOSTS_A_TURN - 1)
 			fleet_answer(fleet);
 	}
@@ -199,10 +207,14 @@ void fleet_answer(struct fleet *fleet)
 	int count = epoll_wait(fleet->epoll_fd, events, EVENTS_MAX, 0);
 	int64_t now_ns = clock_monotonic_ns();
 	for (int i = 0; i < count; i++) {
-		struct fleet_host *host = events[i].data.ptr;
-		int fd = host->fds[STDERR_FILENO];
+		if (events[i].data.u64 >= fleet->count) {
+			fleet_tree_answer(fleet->tree, (size_t)events[i].data.u64 - fleet->count, now_ns);
+			continue;
+		}
+		struct fleet_host *host = fleet->hosts[events[i].data.u64];
+		int fd = host->process.fds[STDERR_FILENO];
 		/* What it writes is then read in each step only. */
-		if (!fleet_host_read_errors(host, now_ns) && host->fds[STDERR_FILENO] >= 0)
+		if (!fleet_host_read_errors(host, now_ns) && host->process.fds[STDERR_FILENO] >= 0)
 			epoll_ctl(fleet->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 	}
 }
@@ -223,4 +235,9 @@ bool fleet_has_heard(const struct fleet *fleet)
 	return true;
 }
 
-struct fleet_self fleet_self(const struct fleet *fleet) { return fleet->self; }
+struct fleet_self fleet_self(const struct fleet *fleet)
+{
+	struct fleet_self self = fleet->self;
+	self.relays = fleet_tree_relays(fleet->tree);
+	return self;
+}

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "src/base/status.h"
-#include "src/fleet/fleet_command.h"
+#include "src/fleet/reach/fleet_command.h"
 #include "src/fleet/fleet_host.h"
 
 enum { FLEET_HOSTS_MAX = 4096 };
@@ -20,6 +20,7 @@ struct fleet;
 /* What the fleet costs on this machine. NAN: not measured yet. */
 struct fleet_self {
 	double cpu_ratio, resident_bytes, bytes_per_s;
+	size_t relays; /* that work */
 };
 
 /* Nothing is started before the first step. */

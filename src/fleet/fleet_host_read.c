@@ -203,29 +203,38 @@ static bool take_sets(struct fleet_host *host, int64_t now_ns)
 	}
 }
 
-bool fleet_host_read(struct fleet_host *host, int64_t now_ns, char *room, size_t room_size)
+bool fleet_host_feed(struct fleet_host *host, const char *bytes, size_t length, int64_t now_ns)
+{
+	host->bytes += (uint64_t)length;
+	if (host->tee)
+		fleet_tee_feed(host->tee, stream_reader_header(host->reader), bytes, length);
+	if (stream_reader_feed(host->reader, bytes, length) != STATUS_OK) {
+		snprintf(host->reason, sizeof host->reason, "out of memory");
+		return false;
+	}
+	return take_sets(host, now_ns);
+}
+
+bool fleet_host_finish(struct fleet_host *host, int64_t now_ns)
+{
+	host->closed_ns = now_ns;
+	stream_reader_finish(host->reader);
+	return take_sets(host, now_ns);
+}
+
+enum fleet_reading fleet_host_read(struct fleet_host *host, int64_t now_ns, char *room, size_t room_size)
 {
 	for (size_t taken = 0; taken < READ_MAX;) {
-		ssize_t length = read(host->fds[STDOUT_FILENO], room, room_size);
+		ssize_t length = read(host->process.fds[STDOUT_FILENO], room, room_size);
 		if (length < 0 && (errno == EAGAIN || errno == EINTR))
-			return true;
-		if (length <= 0) {
-			stream_reader_finish(host->reader);
-			take_sets(host, now_ns);
-			return false;
-		}
+			return FLEET_READING_WAITS;
+		if (length <= 0)
+			return fleet_host_finish(host, now_ns) ? FLEET_READING_ENDED : FLEET_READING_REFUSED;
 		taken += (size_t)length;
-		host->bytes += (uint64_t)length;
-		if (host->tee)
-			fleet_tee_feed(host->tee, stream_reader_header(host->reader), room, (size_t)length);
-		if (stream_reader_feed(host->reader, room, (size_t)length) != STATUS_OK) {
-			snprintf(host->reason, sizeof host->reason, "out of memory");
-			return false;
-		}
-		if (!take_sets(host, now_ns))
-			return false;
+		if (!fleet_host_feed(host, room, (size_t)length, now_ns))
+			return FLEET_READING_REFUSED;
 		if ((size_t)length < room_size)
-			return true;
+			return FLEET_READING_WAITS;
 	}
-	return true;
+	return FLEET_READING_WAITS;
 }

@@ -40,13 +40,28 @@ const char *fleet_words_clock(const struct fleet_host *host, char out[FLEET_WORD
 	return out;
 }
 
+const char *fleet_words_reason(const struct fleet_host *host, char out[FLEET_WORDS_SIZE])
+{
+	bool is_relayed = !host->reason[0] && host->relay, is_relay = is_relayed && host->relay->name == host->name;
+	snprintf(out, FLEET_WORDS_SIZE, "%s%s",
+		is_relay         ? "relay"
+			: is_relayed ? "through "
+						 : "",
+		is_relay         ? ""
+			: is_relayed ? host->relay->name
+						 : host->reason);
+	return out;
+}
+
 const char *fleet_words_self(const struct fleet *fleet, char out[FLEET_WORDS_SIZE])
 {
 	char cpu[NUMBER_SIZE], memory[NUMBER_SIZE], rate[NUMBER_SIZE];
 	struct fleet_self self = fleet_self(fleet);
-	snprintf(out, FLEET_WORDS_SIZE, "pmtop %s CPU, %s, %s%s", format_percent(cpu, self.cpu_ratio),
+	size_t used = (size_t)snprintf(out, FLEET_WORDS_SIZE, "pmtop %s CPU, %s, %s%s", format_percent(cpu, self.cpu_ratio),
 		format_bytes(memory, self.resident_bytes), format_bytes(rate, self.bytes_per_s),
 		isfinite(self.bytes_per_s) ? "/s" : "");
+	if (self.relays)
+		snprintf(out + used, FLEET_WORDS_SIZE - used, ", %zu relay%s", self.relays, self.relays == 1 ? "" : "s");
 	return out;
 }
 
@@ -59,6 +74,7 @@ static void json_host(struct json *json, const struct fleet_host *host)
 	json_text(json, "host", host->name);
 	json_text(json, "state", fleet_host_state_name(host->state));
 	json_text(json, "reason", host->reason[0] ? host->reason : NULL);
+	json_text(json, "relay", host->relay ? host->relay->name : NULL);
 	json_text(json, "machine", has_stream ? host->machine : NULL);
 	json_text(json, "pmtop", has_stream ? host->version : NULL);
 	json_unsigned(json, "ranks", host->rank_count);
@@ -123,6 +139,7 @@ void fleet_json(struct buffer *out, const struct fleet *fleet, const struct flee
 	json_number(&json, "cpu_ratio", self.cpu_ratio);
 	json_number(&json, "memory_bytes", self.resident_bytes);
 	json_number(&json, "bytes_per_s", self.bytes_per_s);
+	json_unsigned(&json, "relays", self.relays);
 	json_close_object(&json);
 	json_close_object(&json);
 	buffer_puts(out, "\n");
@@ -144,14 +161,14 @@ static void add_cell(struct buffer *out, const char *text, size_t cells, bool is
 
 static void text_host(struct buffer *out, const struct fleet_host *host)
 {
-	char clock[FLEET_WORDS_SIZE], rate[NUMBER_SIZE];
+	char clock[FLEET_WORDS_SIZE], reason[FLEET_WORDS_SIZE], rate[NUMBER_SIZE];
 	buffer_puts(out, "  ");
 	add_cell(out, host->name, 20, false);
 	add_cell(out, fleet_host_state_name(host->state), 8, false);
 	add_cell(out, fleet_words_clock(host, clock), 22, true);
 	format_bytes(rate, host->bytes_per_s);
 	add_cell(out, rate, 8, true);
-	buffer_printf(out, "%s\n", host->reason);
+	buffer_printf(out, "%s\n", fleet_words_reason(host, reason));
 }
 
 static void text_hosts(struct buffer *out, const struct fleet *fleet)

@@ -8,7 +8,7 @@
 #include "src/base/buffer.h"
 #include "src/fleet/fleet_view.h"
 
-enum { FLEET_WORDS_SIZE = 160 };
+enum { FLEET_WORDS_SIZE = 208 };
 
 /* One JSON object, with a newline. All ranks; unknown figures are left out. */
 void fleet_json(struct buffer *out, const struct fleet *fleet, const struct fleet_view *view, int64_t realtime_ns);
@@ -19,6 +19,8 @@ const char *fleet_words_hosts(const struct fleet_view *view, size_t count, char 
 /* "+0.12 ms ±0.30 ms", "+1 h 00 ±0.30 ms", "unknown" */
 const char *fleet_words_clock(const struct fleet_host *host, char out[FLEET_WORDS_SIZE]);
 /* "pmtop 12 % CPU, 84.2 MB, 1.2 MB/s" */
+/* Its reason, else the relay that it is reached through, else "". */
+const char *fleet_words_reason(const struct fleet_host *host, char out[FLEET_WORDS_SIZE]);
 const char *fleet_words_self(const struct fleet *fleet, char out[FLEET_WORDS_SIZE]);
 
 #endif

@@ -37,14 +37,6 @@ void fleet_tee_free(struct fleet_tee *tee)
 	free(tee);
 }
 
-static void drop_front(struct buffer *buffer, size_t count)
-{
-	if (!count)
-		return;
-	memmove(buffer->data, buffer->data + count, buffer->length - count);
-	buffer->length -= count;
-}
-
 /* The header has the number before that of the dictionary, so that the reader counts nothing as lost. */
 static void begin(struct fleet_tee *tee, const struct stream_header *header, const struct stream_block *block)
 {
@@ -78,7 +70,7 @@ void fleet_tee_feed(struct fleet_tee *tee, const struct stream_header *header, c
 			buffer_add(&tee->pending, from, size);
 		at += size;
 	}
-	drop_front(&tee->bytes, at);
+	buffer_drop(&tee->bytes, at);
 }
 
 bool fleet_tee_flush(struct fleet_tee *tee)
@@ -88,7 +80,7 @@ bool fleet_tee_flush(struct fleet_tee *tee)
 		if (written < 0 && (errno == EAGAIN || errno == EINTR))
 			break;
 		tee->is_gone = written <= 0;
-		drop_front(&tee->pending, written > 0 ? (size_t)written : 0);
+		buffer_drop(&tee->pending, written > 0 ? (size_t)written : 0);
 	}
 	return !tee->is_gone;
 }

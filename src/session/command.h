@@ -87,7 +87,8 @@ struct options {
 	bool is_inner;   /* the screen was opened from that of pmtop fleet: Esc goes back there */
 	pid_t inner_pid; /* the rank to show then */
 	const char *ssh, *srun, *exec, *program;
-	bool fleet;
+	bool fleet, relay; /* collect --fleet: one host; --relay: reaches others for it */
+	int64_t fan_out;   /* fleet --fan-out; 0 = automatic */
 
 	const char *listen, *textfile;  /* exporter: ADDRESS:PORT, FILE; NULL */
 	bool print_rules, has_commands; /* exporter --print-rules, --with-commands */

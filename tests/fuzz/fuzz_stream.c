@@ -3,7 +3,8 @@
  *
  * The first byte of the input, flags: 1 = what follows is the file, else edits of { u16 offset, u8 length, bytes } to a
  * real recording, which 2 cuts off at the first; 4 = the checksums of all blocks that can be found are made right
- * again, so that what they guard is reached; 8 = in small pieces, as a pipe gives it, and without player and model. */
+ * again, so that what they guard is reached; 8 = in small pieces, as a pipe gives it, and without player and model;
+ * 16 = what follows is what a relay of pmtop fleet sends after its HELLO. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "src/fleet/fleet.h"
 #include "src/fleet/fleet_output.h"
 #include "src/fleet/fleet_view.h"
+#include "src/fleet/reach/fleet_relay.h"
 #include "src/model/model.h"
 #include "src/playback/player.h"
 #include "src/playback/repair_survey.h"
@@ -33,6 +35,7 @@ enum {
 	FLAG_CUT = 2,
 	FLAG_CHECKSUM = 4,
 	FLAG_PIECES = 8,
+	FLAG_RELAY = 16,
 	PIECE = 37,
 	SETS = 10,
 	CRC_AT = 36,
@@ -212,6 +215,62 @@ static void read_pieces(size_t length)
 	stream_reader_free(reader);
 }
 
+/* -- a relay -- */
+
+static struct sample_set lent;
+
+static bool take_frame(void *context, const struct fleet_frame *frame)
+{
+	struct fleet_host *host = context;
+	if (frame->channel != host->channel)
+		return false;
+	if (frame->kind == FLEET_FRAME_DATA)
+		fleet_host_take(host, frame->payload, frame->length, START_NS, &lent);
+	else
+		fleet_host_take_end(host, 0, START_NS);
+	return true;
+}
+
+static void take_line(void *context, uint16_t channel, uint8_t serial, const char *line)
+{
+	if (channel == 0 && serial == 0)
+		fleet_host_take_line(context, line, START_NS);
+}
+
+static int file_of(const void *from, size_t length)
+{
+	int fd = memfd_create("relay", 0);
+	if (fd < 0 || write(fd, from, length) != (ssize_t)length || lseek(fd, 0, SEEK_SET))
+		abort();
+	return fd;
+}
+
+/* Standard output and standard error both have the input. */
+static void hear_relay(const uint8_t *data, size_t size)
+{
+	struct buffer out = BUFFER_INIT;
+	struct fleet_relay relay;
+	struct fleet_host *const *hosts;
+	struct fleet *fleet = open_fleet(&hosts);
+	struct fleet_relay_taker taker = { hosts[0], take_frame, take_line };
+	fleet_frame_write(&out, &(struct fleet_frame){ .kind = FLEET_FRAME_HELLO, .length = 1, .payload = "1" });
+	buffer_add(&out, (const char *)data, size);
+	fleet_relay_init(&relay);
+	relay.state = FLEET_RELAY_STARTING;
+	relay.started_ns = relay.heard_ns = START_NS;
+	relay.process.fds[STDOUT_FILENO] = file_of(out.data, out.length);
+	relay.process.fds[STDERR_FILENO] = file_of(data, size);
+	hosts[0]->reader = stream_reader_new();
+	for (int i = 0; i < 3; i++)
+		fleet_relay_step(&relay, &taker, START_NS + i * NS_PER_S);
+	if (relay.in.capacity > 4 * FLEET_FRAME_MAX)
+		abort();
+	fleet_relay_stop(&relay);
+	fleet_relay_release(&relay);
+	buffer_release(&out);
+	show_fleet(fleet);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (file < 0)
@@ -220,6 +279,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	unsigned flags = data[0];
 	size_t length = size - 1;
+	if (flags & FLAG_RELAY) {
+		hear_relay(data + 1, length);
+		return 0;
+	}
 	if (flags & FLAG_RAW)
 		memcpy(bytes, data + 1, length);
 	else

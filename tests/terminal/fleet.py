@@ -34,6 +34,21 @@ one-way) exec {STAND_IN} 106 200 0 "" < /dev/zero 2> /dev/null ;;
 esac
 '''
 
+# Relays, for groups of three: near and next work, far is not reached from a relay; old has no --relay, liar sends a frame of a host that it was not asked for.
+# A relay sets RELAY for what it starts; the collect of its own host comes as --program, and finds its name in FLEET_HOST.
+TREE = f'''
+host=$1; shift
+export FLEET_HOST=$host
+case $host-$* in
+old*--relay*) echo 'pmtop: unknown option, or an option without its value: --relay: see pmtop --help' >&2; exit 2 ;;
+liar*--relay*) echo 'message of the day'; printf 'pmtR\\1\\0\\0\\0\\1\\0\\0\\0001pmtR\\6\\0\\11\\0\\1\\0\\0\\0x'; exec sleep 100 ;;
+*--relay*) export RELAY=$host; echo $$ > {scratch}/relay-$host; exec {PMTOP} collect --relay ;;
+far*) [ -z "$RELAY" ] || {{ echo 'me@far: Permission denied (publickey).' >&2; exit 255; }} ;;
+esac
+echo $$ >> {scratch}/leaves
+exec {STAND_IN} 10${{host#*-}} 200
+'''
+
 
 def check(name, is_good, shown=''):
     global passed, failed
@@ -43,10 +58,10 @@ def check(name, is_good, shown=''):
 
 
 class Fleet:
-    def __init__(self, hosts):
+    def __init__(self, hosts, script=HOST, more=()):
         with open(f'{scratch}/host', 'w') as file:
-            file.write(HOST)
-        self.process = subprocess.Popen([PMTOP, 'fleet', f'--exec=exec sh {scratch}/host {{}}', '--json', '-d', '0.5', *hosts],
+            file.write(script)
+        self.process = subprocess.Popen([PMTOP, 'fleet', f'--exec=exec sh {scratch}/host {{}}', '--json', '-d', '0.5', *more, *hosts],
                                         stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
         self.seen = None
 
@@ -191,10 +206,53 @@ def hostile_streams():
     fleet.end()
 
 
+def is_there(pid):
+    try:
+        with open(f'/proc/{pid}/stat') as file:
+            return file.read().rsplit(')', 1)[1].split()[0] != 'Z'
+    except OSError:
+        return False
+
+
+def relays():
+    with open(f'{scratch}/own', 'w') as file:
+        file.write(f'#!/bin/sh\nexec sh {scratch}/host $FLEET_HOST "$@"\n')
+    os.chmod(f'{scratch}/own', 0o755)
+    with open(f'{scratch}/list', 'w') as file:
+        file.write('old-3 # too old\nliar-4 far-5\n')
+    fleet = Fleet(['near-0', 'next-1,far-2', f'@{scratch}/list'], TREE, [f'--program={scratch}/own', '--fan-out=3'])
+
+    def all_live(seen):
+        return all(row['state'] == 'live' and row['clock'] == 'exchange' for row in seen['hosts'])
+    seen, took = fleet.until(all_live)
+    check('all_hosts_of_a_tree_are_live', took is not None, seen)
+    check('hosts_have_their_relay', [row.get('relay') for row in seen['hosts']] == ['near-0', 'near-0', None, None, None, None] and seen['self']['relays'] == 1, seen)
+    for name, text in (('far-2', 'from near-0: me@far: Permission denied'), ('far-5', 'relay liar-4 failed: it sends the stream of a host that it was not asked for')):
+        check(f'reason_why_{name}_has_no_relay', text in host(seen, name).get('reason', ''), host(seen, name))
+    check('ranks_come_through_relays', sorted(row['rank'] for row in seen['ranks']) == [*range(100, 106)], seen['ranks'])
+    check('manual_has_all_keys_of_a_tree', not undocumented(seen), undocumented(seen))
+    with open(f'{scratch}/relay-near-0') as file:
+        os.kill(int(file.read()), signal.SIGKILL)
+    seen, took = fleet.until(lambda seen: 'relay near-0 failed' in host(seen, 'next-1').get('reason', ''))
+    check('relay_that_was_killed_is_named_within_5_s', took is not None and took < 6, (took, seen))
+    seen, took = fleet.until(lambda seen: all_live(seen) and host(seen, 'near-0').get('relay') == 'next-1')
+    check('next_host_becomes_the_relay', took is not None, seen)
+    fleet.process.kill()
+    fleet.process.wait()
+    with open(f'{scratch}/leaves') as file:
+        pids = file.read().split()
+    with open(f'{scratch}/relay-next-1') as file:
+        pids.append(file.read().strip())
+    until = time.monotonic() + 10
+    while any(map(is_there, pids)) and time.monotonic() < until:
+        time.sleep(0.05)
+    check('nothing_is_left_when_pmtop_is_killed', not any(map(is_there, pids)), [pid for pid in pids if is_there(pid)])
+
+
 def ways():
     """ssh and srun, each a script in PATH that runs the last of its words here."""
     scripts = {'ssh': f'echo "$@" > {scratch}/said-ssh; for last; do :; done; exec sh -c "$last"',
-               'srun': f'echo "$@" > {scratch}/said-srun; exec {STAND_IN} 2', 'squeue': 'echo "n[1-2]"', 'scontrol': 'printf "n1\\nn2\\n"',
+               'srun': f'echo "$@" > {scratch}/said-srun; exec {STAND_IN} 2', 'squeue': 'echo "n[1-2]"',
                'stand-in': f'exec {STAND_IN} 1'}
     for name, text in scripts.items():
         with open(f'{scratch}/{name}', 'w') as file:
@@ -225,6 +283,7 @@ def refusals():
 refusals()
 ways()
 hostile_streams()
+relays()
 real_streams()
 print(f'{passed} passed, {failed} failed')
 sys.exit(failed > 0)

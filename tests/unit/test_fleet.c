@@ -389,6 +389,8 @@ START_TEST(cause_is_retained_not_what_follows_from_it)
 		{ { "me@n1: Permission denied (publickey).", " " }, "Permission denied", "ssh-agent" },
 		{ { "pmtop: unknown option, or an option without its value: --fleet: see pmtop --help" }, "--fleet",
 			"too old" },
+		{ { "pmtop: unknown option, or an option without its value: --relay: see pmtop --help" }, "--relay",
+			"too old to relay" },
 		{ { "error: pods \"w\" not found", "command terminated with exit code 1" }, "pods", NULL },
 		{ { "sh: 1: exec: sssh: not found" }, "sssh", "not found on this machine" },
 		{ { "All is recorded.", "Connection to n1 closed by remote host." }, "closed by remote host", NULL },

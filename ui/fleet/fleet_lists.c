@@ -63,7 +63,7 @@ static void draw_host(const struct table *table, struct canvas *canvas, int y, c
 	table_cell(table, canvas, y, HOST_CLOCK, ROLE_NORMAL, fleet_words_clock(host, text));
 	table_cell(table, canvas, y, HOST_RATE, ROLE_NORMAL, format_bytes(text, host->bytes_per_s));
 	table_cell(table, canvas, y, HOST_VERSION, ROLE_DIM, host->version);
-	table_cell(table, canvas, y, HOST_REASON, ROLE_NORMAL, host->reason);
+	table_cell(table, canvas, y, HOST_REASON, ROLE_NORMAL, fleet_words_reason(host, text));
 }
 
 /* The reason of the selected host, which its column may cut. */

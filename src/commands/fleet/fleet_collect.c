@@ -1,5 +1,6 @@
 #include "src/commands/fleet/fleet_collect.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,9 @@
 #include "src/base/clock.h"
 #include "src/base/thread.h"
 #include "src/fleet/fleet_clock.h"
+#include "src/fleet/reach/fleet_serve.h"
 #include "src/serving/watched_search.h"
+#include "src/session/signals.h"
 
 enum { LINE_SIZE = 64 };
 
@@ -46,6 +49,7 @@ static void *answer(void *nothing)
 {
 	char line[LINE_SIZE], byte;
 	size_t length = 0;
+	bool was_asked = false;
 	while (read(STDIN_FILENO, &byte, 1) == 1) {
 		int64_t received_ns = clock_monotonic_ns();
 		if (byte != '\n') {
@@ -55,9 +59,20 @@ static void *answer(void *nothing)
 		}
 		line[length] = '\0';
 		length = 0;
+		was_asked = true;
 		reply(line, received_ns);
 	}
+	if (was_asked)
+		kill(getpid(), SIGTERM);
 	return nothing;
+}
+
+enum exit_code fleet_relay(void)
+{
+	int signal_fd = signals_open_ending();
+	bool is_good = fleet_serve(signal_fd);
+	signals_close(signal_fd);
+	return is_good ? EXIT_OK : EXIT_RUNTIME;
 }
 
 void fleet_answer_clock(void) { thread_start_detached(answer, NULL); }

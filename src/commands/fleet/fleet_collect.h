@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "src/base/status.h"
+#include "src/session/command.h"
 
 struct fleet_target {
 	pid_t pid;
@@ -16,7 +17,10 @@ struct fleet_target {
 enum status fleet_choose_target(struct fleet_target *out, struct reason *why_not);
 /* Whether pmtop fleet has asked for a dictionary since the last call: a person opens the views of a rank. */
 bool fleet_wants_dictionary(void);
-/* Starts a thread that answers the questions on standard input (fleet_clock.h), until that is closed. */
+/* `pmtop collect --relay`: reaches other hosts for pmtop fleet, until that is gone. */
+enum exit_code fleet_relay(void);
+/* Starts a thread that answers the questions on standard input (fleet_clock.h), until that is closed: then its reader
+ * is gone, and pmtop ends, unless nothing was ever asked: kubectl exec without -i passes on no input. */
 void fleet_answer_clock(void);
 
 #endif

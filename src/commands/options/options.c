@@ -214,7 +214,7 @@ static enum exit_code check_needs(const struct options *options)
 	bool is_list = command == &export_command && options->to && !strcmp(options->to, "list");
 	bool has_target =
 		options->pid || options->run_name || options->child || options->demo || options->replay || is_list;
-	if (command->needs_target && !has_target && !options->fleet) {
+	if (command->needs_target && !has_target && !options->fleet && !options->relay) {
 		snprintf(what, sizeof what, "%s needs a target: pmtop %s", command->name, command->synopsis);
 		return usage(what, NULL);
 	}

@@ -1,9 +1,10 @@
 /* fleet_said.h: which line of a host's standard error says why its process ended, and what a person can do about it.
  *
  * ssh, srun and kubectl write more than one line: a banner, the cause, then what follows from it. */
-#ifndef PMTOP_FLEET_FLEET_SAID_H
-#define PMTOP_FLEET_FLEET_SAID_H
+#ifndef PMTOP_FLEET_REACH_FLEET_SAID_H
+#define PMTOP_FLEET_REACH_FLEET_SAID_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,5 +20,9 @@ struct fleet_said {
 void fleet_said_take(struct fleet_said *said, const char *line, size_t length, int64_t now_ns);
 /* What to do about it; NULL = unknown. status: of the process that has exited; −1 = unknown. */
 const char *fleet_said_advice(const struct fleet_said *said, int status);
+/* Why its process ended: what it said, with the advice, else its status, as waitpid(2) has it; −1 = unknown. */
+void fleet_said_explain(const struct fleet_said *said, int status, char *out, size_t size);
+/* Whether pmtop itself said it: then its host was reached. */
+bool fleet_said_by_pmtop(const struct fleet_said *said);
 
 #endif

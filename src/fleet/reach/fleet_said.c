@@ -1,6 +1,8 @@
-#include "src/fleet/fleet_said.h"
+#include "src/fleet/reach/fleet_said.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
@@ -27,6 +29,7 @@ static const struct {
 	{ "has changed and you have requested strict", CAUSE, "remove the old key with ssh-keygen -R" },
 	{ "Permission denied (", CAUSE, "pmtop cannot ask for a password: use a key, or ssh-agent" },
 	{ "Load key \"", CAUSE, "pmtop cannot ask for a passphrase: ssh-add the key" },
+	{ "without its value: --relay", CAUSE, "pmtop there is too old to relay: install the version of this machine" },
 	{ "without its value: --fleet", CAUSE, "pmtop there is too old: install the version of this machine" },
 	{ "executable file not found", CAUSE, install },
 	{ "sh: 1: exec: ", CAUSE, "the program of --ssh was not found on this machine" }, /* dash */
@@ -69,4 +72,30 @@ const char *fleet_said_advice(const struct fleet_said *said, int status)
 	size_t found = find(said->text);
 	const char *advice = found < KNOWN_COUNT ? known[found].advice : NULL;
 	return advice ? advice : status == NOT_FOUND ? install : NULL;
+}
+
+static const char own_prefix[] = "pmtop: ";
+
+bool fleet_said_by_pmtop(const struct fleet_said *said)
+{
+	return strncmp(said->text, own_prefix, sizeof own_prefix - 1) == 0;
+}
+
+void fleet_said_explain(const struct fleet_said *said, int status, char *out, size_t size)
+{
+	int exited = status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	const char *advice = fleet_said_advice(said, exited);
+	const char *text = said->text + (fleet_said_by_pmtop(said) ? sizeof own_prefix - 1 : 0);
+	if (exited == 0)
+		snprintf(out, size, "its run has ended");
+	else if (advice)
+		snprintf(out, size, "%.110s \342\206\222 %.80s", text[0] ? text : "command not found", advice);
+	else if (text[0])
+		snprintf(out, size, "%.190s", text);
+	else if (status >= 0 && WIFSIGNALED(status))
+		snprintf(out, size, "its process was killed by signal %d", WTERMSIG(status));
+	else if (exited > 0)
+		snprintf(out, size, "its process ended with status %d", exited);
+	else
+		snprintf(out, size, "its stream ended");
 }

@@ -1,0 +1,156 @@
+/* How pmtop fleet reaches hosts, without processes: lists of hosts, the frames of relays, who becomes a relay. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/buffer.h"
+#include "src/commands/fleet/fleet_names.h"
+#include "src/fleet/reach/fleet_command.h"
+#include "src/fleet/reach/fleet_frame.h"
+#include "tests/support/suite.h"
+
+/* -- names -- */
+
+static const char *names_of(const char *word)
+{
+	static char text[1024];
+	struct fleet_names names = { 0 };
+	struct reason reason = { 0 };
+	size_t used = 0;
+	enum status status = fleet_names_add(&names, word, &reason);
+	snprintf(text, sizeof text, "refused");
+	for (size_t i = 0; i < names.count && used < sizeof text && status == STATUS_OK; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "", names.names[i]);
+	fleet_names_release(&names);
+	return text;
+}
+
+START_TEST(lists_of_slurm_are_expanded)
+{
+	static const char *const cases[][2] = { { "gpu7", "gpu7" }, { "node[1-3]", "node1 node2 node3" },
+		{ "n[008-011]-ib", "n008-ib n009-ib n010-ib n011-ib" }, { "n[1,3-4,07]", "n1 n3 n4 n07" },
+		{ "a[1-2],b,me@c", "a1 a2 b me@c" }, { "r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2" } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ck_assert_str_eq(names_of(cases[i][0]), cases[i][1]);
+}
+END_TEST
+
+START_TEST(lists_that_are_none_or_have_no_end_are_refused)
+{
+	static const char *const cases[] = { "n[", "n[1", "n]", "n[]", "n[1-]", "n[-1]", "n[3-1]", "n[a-b]", "n[1,]",
+		"a,,b", "n[1-5000]", "n[0-999999999][0-999999999]", "n[1-99999999999]", "@/dev/null/none", "n[[1]]" };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ck_assert_msg(strcmp(names_of(cases[i]), "refused") == 0, "%s: %s", cases[i], names_of(cases[i]));
+}
+END_TEST
+
+START_TEST(file_of_hosts_has_words_lists_and_comments)
+{
+	char path[] = "/tmp/pmtop-hosts-XXXXXX", word[64];
+	int fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	dprintf(fd, "# rack 1\nn[1-2] gpu7  # spare\r\n\nlast");
+	close(fd);
+	snprintf(word, sizeof word, "@%s", path);
+	ck_assert_str_eq(names_of(word), "n1 n2 gpu7 last");
+	unlink(path);
+}
+END_TEST
+
+/* -- frames -- */
+
+START_TEST(frames_are_read_as_they_were_written_and_wait_for_their_end)
+{
+	struct buffer bytes = BUFFER_INIT;
+	struct fleet_frame frame = {
+		.kind = FLEET_FRAME_DATA, .serial = 255, .channel = 511, .length = 3, .payload = "abc"
+	};
+	struct fleet_frame found;
+	int number;
+	fleet_frame_write(&bytes, &frame);
+	for (size_t cut = 0; cut < bytes.length; cut++)
+		ck_assert_int_eq(fleet_frame_read(bytes.data, cut, &found), FLEET_FRAME_PART);
+	ck_assert_int_eq(fleet_frame_read(bytes.data, bytes.length, &found), FLEET_FRAME_FOUND);
+	ck_assert(found.kind == frame.kind && found.serial == 255 && found.channel == 511 && found.length == 3);
+	ck_assert(memcmp(found.payload, "abc", 3) == 0 && !fleet_frame_number(&found, &number));
+	found = (struct fleet_frame){ .length = 5, .payload = "35072" };
+	ck_assert(fleet_frame_number(&found, &number) && number == 35072);
+	found = (struct fleet_frame){ .length = 10, .payload = "9999999999" };
+	ck_assert(!fleet_frame_number(&found, &number));
+	buffer_release(&bytes);
+}
+END_TEST
+
+START_TEST(damaged_frames_are_refused_and_what_stands_before_the_first_is_skipped)
+{
+	struct fleet_frame found;
+	ck_assert_int_eq(fleet_frame_read("pmtX", 4, &found), FLEET_FRAME_DAMAGED);
+	ck_assert_int_eq(fleet_frame_read("pmtR\0\0\0\0\0\0\0\0", 12, &found), FLEET_FRAME_DAMAGED);
+	ck_assert_int_eq(fleet_frame_read("pmtR\x63\0\0\0\0\0\0\0", 12, &found), FLEET_FRAME_DAMAGED);
+	ck_assert_int_eq(fleet_frame_read("pmtR\6\0\0\0\1\0\1\0", 12, &found), FLEET_FRAME_DAMAGED);
+	ck_assert_int_eq(fleet_frame_read("pmtR\6\0\0\0\377\377\377\377", 12, &found), FLEET_FRAME_DAMAGED);
+	ck_assert_uint_eq(fleet_frame_skip("Welcome\npmtR", 12), 8);
+	ck_assert_uint_eq(fleet_frame_skip("Welcome pm", 10), 8);
+	ck_assert_uint_eq(fleet_frame_skip("Welcome", 7), 7);
+}
+END_TEST
+
+START_TEST(lines_of_processes_are_tagged)
+{
+	uint16_t channel;
+	uint8_t serial;
+	ck_assert_str_eq(fleet_frame_line("@12.3 clock 7 1 2 3", &channel, &serial), "clock 7 1 2 3");
+	ck_assert(channel == 12 && serial == 3);
+	static const char *const others[] = { "ssh: connect", "@", "@12", "@12.3", "@12.300 x", "@512.1 x", "@-1.1 x",
+		"@1.x" };
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		ck_assert_ptr_null(fleet_frame_line(others[i], &channel, &serial));
+}
+END_TEST
+
+/* -- the tree -- */
+
+START_TEST(more_than_64_hosts_are_reached_through_relays_by_ssh_alone)
+{
+	struct fleet_way way = { .period_s = 0.5 };
+	ck_assert_uint_eq(fleet_command_fan_out(&way, 64), 1);
+	ck_assert_uint_eq(fleet_command_fan_out(&way, 65), 9);
+	ck_assert_uint_eq(fleet_command_fan_out(&way, 1000), 32);
+	way.exec = "kubectl exec -i {} --";
+	ck_assert_uint_eq(fleet_command_fan_out(&way, 1000), 1);
+	way.fan_out = 8;
+	ck_assert_uint_eq(fleet_command_fan_out(&way, 1000), 8);
+}
+END_TEST
+
+START_TEST(relay_is_started_as_its_host_is_and_runs_its_own_collect)
+{
+	char line[FLEET_COMMAND_SIZE];
+	struct reason reason;
+	struct fleet_way way = { .period_s = 0.5, .pid = 12, .program = "/opt/pm top" };
+	ck_assert_int_eq(fleet_command_relay(&way, "n1", line, &reason), STATUS_OK);
+	ck_assert_ptr_nonnull(strstr(line, "-o BatchMode=yes"));
+	ck_assert_ptr_nonnull(strstr(line, "pm top'\\'' collect --relay'"));
+	ck_assert_ptr_null(strstr(line, "-p 12"));
+	ck_assert_int_eq(fleet_command_own(&way, line, &reason), STATUS_OK);
+	ck_assert_str_eq(line, "exec '/opt/pm top' collect --fleet -d 0.5 -p 12");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("fleet_reach");
+	TCase *all = tcase_create("fleet_reach");
+	tcase_add_test(all, lists_of_slurm_are_expanded);
+	tcase_add_test(all, lists_that_are_none_or_have_no_end_are_refused);
+	tcase_add_test(all, file_of_hosts_has_words_lists_and_comments);
+	tcase_add_test(all, frames_are_read_as_they_were_written_and_wait_for_their_end);
+	tcase_add_test(all, damaged_frames_are_refused_and_what_stands_before_the_first_is_skipped);
+	tcase_add_test(all, lines_of_processes_are_tagged);
+	tcase_add_test(all, more_than_64_hosts_are_reached_through_relays_by_ssh_alone);
+	tcase_add_test(all, relay_is_started_as_its_host_is_and_runs_its_own_collect);
+	suite_add_tcase(suite, all);
+	return suite_run(suite);
+}
