@@ -157,6 +157,19 @@ START_TEST(an_npu_works_in_streams_and_groups_and_waits_are_no_work)
 }
 END_TEST
 
+/* With categories, or as begin and end: what a device process has is its work all the same. */
+START_TEST(other_forms_of_a_devices_events_are_its_work_too)
+{
+	read_events(PROCESS("3", "/device:GPU:0") "{\"ph\":\"B\",\"pid\":3,\"tid\":1,\"ts\":1,\"name\":\"a\"},"
+											  "{\"ph\":\"E\",\"pid\":3,\"tid\":1,\"ts\":5},"
+											  "{\"ph\":\"X\",\"cat\":\"Op\",\"pid\":3,\"tid\":1,\"ts\":7,\"dur\":2,"
+											  "\"name\":\"b\",\"args\":{\"Input Dims\":[[2]]}}");
+	ck_assert_uint_eq(all->profile.kernel_count, 2);
+	ck_assert_int_eq(all->idle.gpus[0].busy_ns, 6000);
+	ck_assert_uint_eq(all->ops.count, 0);
+}
+END_TEST
+
 START_TEST(advice_is_for_the_framework_that_wrote_the_trace)
 {
 	struct profile_figures figures;
@@ -185,6 +198,7 @@ int main(void)
 	tcase_add_test(tests, python_functions_and_steps_of_jax_are_known);
 	tcase_add_test(tests, a_loop_of_xla_has_the_time_between_its_operations);
 	tcase_add_test(tests, an_npu_works_in_streams_and_groups_and_waits_are_no_work);
+	tcase_add_test(tests, other_forms_of_a_devices_events_are_its_work_too);
 	tcase_add_test(tests, advice_is_for_the_framework_that_wrote_the_trace);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

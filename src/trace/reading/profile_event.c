@@ -181,7 +181,8 @@ static void widen(struct profile *profile, int64_t start_ns, int64_t end_ns)
 /* What profile_foreign_convert() wants to know of an event that may be a device's. */
 static void take_foreign(struct profile *profile, const struct profile_event *event, struct profile_host *host)
 {
-	host->shape = profile_names_add(&profile->names, field(event, FIELD_DETAILS));
+	if (event->has & 1u << FIELD_DETAILS)
+		host->shape = profile_names_add(&profile->names, event->fields[FIELD_DETAILS]);
 	host->parent = profile_names_add(&profile->names, field(event, FIELD_ARG_NAME));
 }
 
@@ -196,8 +197,7 @@ static void take_host(struct profile *profile, const struct profile_event *event
 	*host = (struct profile_host){ .start_ns = start_ns,
 		.duration_ns = duration_ns,
 		.name = name | (uint32_t)kind << PROFILE_NAME_BITS,
-		.link = link_of(event, kind == PROFILE_RUNTIME ? FIELD_CORRELATION : FIELD_EXTERNAL_ID),
-		.parent = PROFILE_NONE };
+		.link = link_of(event, kind == PROFILE_RUNTIME ? FIELD_CORRELATION : FIELD_EXTERNAL_ID) };
 	track->has_runtime |= kind == PROFILE_RUNTIME;
 	if (kind == PROFILE_OP && event->has & 1u << FIELD_DIMS) {
 		host->shape = profile_names_add(&profile->names, event->fields[FIELD_DIMS]);
@@ -374,10 +374,9 @@ static void take_begin(struct profile *profile, const struct profile_event *even
 	struct profile_host *host = profile_add_host(profile, track);
 	if (!host)
 		return;
-	*host = (struct profile_host){ .start_ns = start_ns,
-		.duration_ns = PROFILE_OPEN_NS,
-		.name = name | (uint32_t)PROFILE_OP << PROFILE_NAME_BITS,
-		.parent = PROFILE_NONE };
+	*host = (struct profile_host){
+		.start_ns = start_ns, .duration_ns = PROFILE_OPEN_NS, .name = name | (uint32_t)PROFILE_OP << PROFILE_NAME_BITS
+	};
 	track->opened[track->open_count++] = track->host_count - 1;
 }
 

@@ -33,11 +33,10 @@ enum { PROFILE_NAME_BITS = 28, PROFILE_NAME_MASK = (1 << PROFILE_NAME_BITS) - 1 
 /* An event of a host thread. */
 struct profile_host {
 	int64_t start_ns, duration_ns;
-	uint32_t name;  /* and enum profile_kind << PROFILE_NAME_BITS */
-	uint32_t link;  /* External id of an op or annotation, correlation of a runtime call; 0 = none */
-	uint32_t shape; /* a name: its Input Dims; 0 = not recorded */
-	uint32_t
-		parent; /* index in the same track, or PROFILE_NONE; while a trace of JAX is read: a name, as profile_work.op */
+	uint32_t name;   /* and enum profile_kind << PROFILE_NAME_BITS */
+	uint32_t link;   /* External id of an op or annotation, correlation of a runtime call; 0 = none */
+	uint32_t shape;  /* a name: its Input Dims; 0 = not recorded */
+	uint32_t parent; /* index in the same track, or PROFILE_NONE; before nesting: as profile_work.op */
 };
 
 /* A kernel, copy or memset. */
