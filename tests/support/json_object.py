@@ -61,7 +61,8 @@ GPU = {"index": int, "part_of": int, "is_ours": bool, "is_ours_by_place": bool, 
      "power_w", "power_limit_w", "energy_j", "temperature_c", "memory_temperature_c", "temperature_limit_c", "clock_hz", "clock_max_hz",
      "memory_clock_hz", "memory_clock_max_hz", "throttled_power_ratio", "throttled_thermal_ratio", "reading_ratio"), float)
 PATTERN = dict.fromkeys(("kind", "unit", "counted_by", "what", "phase", "candidate"), str) | dict.fromkeys(
-    ("count", "of", "first", "first_epoch", "first_batch", "since_ns"), int) | dict.fromkeys(("period", "before_s", "after_s"), float)
+    ("count", "of", "first", "first_epoch", "first_batch", "since_ns"), int) | dict.fromkeys(("period", "before_s", "after_s"), float) | {
+    "is_planned": bool}
 ENERGY = {"since_ns": int, "epochs_left_out": int, "meters": [{"name": str, "power_w": float, "energy_j": float}],
           "temperatures": [{"name": str, "temperature_c": float, "limit_c": float}],
           "epochs": [{"index": int, "ordinal": int, "is_whole": bool, "energy_j": float, "cpu_energy_j": float, "gpu_energy_j": float, "co2_g": float}],
