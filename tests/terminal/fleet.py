@@ -273,7 +273,8 @@ def ways():
 def refusals():
     for name, words, code, text in (
             ('no_hosts', [], 2, 'needs the names of hosts'), ('host_like_an_option', ['--exec=true {}', '--', 'x'], 2, ''),
-            ('template_without_a_place', ['--exec=true', 'a'], 2, 'needs {}'), ('two_ways', ['--exec=true {}', '--srun=7', 'a'], 2, 'exclude one another')):
+            ('template_without_a_place', ['--exec=true', 'a'], 2, 'needs {}'), ('two_ways', ['--exec=true {}', '--srun=7', 'a'], 2, 'exclude one another'),
+            ('list_without_end', ['--exec=true {}', 'n[1-'], 2, 'is no list of hosts'), ('too_large_groups', ['--exec=true {}', '--fan-out=513', 'a'], 2, 'at most 512 hosts a relay')):
         done = subprocess.run([PMTOP, 'fleet', *words], capture_output=True, text=True, timeout=WAIT_S)
         check(f'refuses_{name}', done.returncode == code and text in done.stderr and done.stderr.count('\n') == 1, done)
     done = subprocess.run([PMTOP, 'fleet', 'a'], capture_output=True, text=True, timeout=WAIT_S, env={'PATH': scratch})
