@@ -85,7 +85,8 @@ static enum exit_code open_session(
 	target.run_name = found.name[0] ? found.name : options->run_name;
 	enum exit_code code = session_open(session, &target, settings);
 	if (code == EXIT_OK && options->fleet)
-		fleet_answer_clock();
+		/* A program that pmtop has started must not end with its reader. */
+		fleet_answer_clock(!options->child);
 	return code;
 }
 

@@ -1,5 +1,5 @@
 /* fleet.h: `pmtop fleet`: many hosts, each with a process that brings the stream of `pmtop collect --fleet` (over ssh,
- * srun or any command). Main thread only; no call waits.
+ * srun or any command), of this machine or of a relay (fleet_tree.h). Main thread only; no call waits.
  *
  *   hosts: streams → ranks (fleet_host.h, fleet_rank.h) → fleet_view: one row a rank, compared with all others */
 #ifndef PMTOP_FLEET_FLEET_H

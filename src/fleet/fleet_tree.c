@@ -9,8 +9,9 @@
 #include "src/base/clock.h"
 #include "src/fleet/reach/fleet_relay.h"
 
-/* FAILURES_MAX: then the group is reached without a relay. STARTS_MAX: hosts that a relay starts at the same time. */
-enum { FAILURES_MAX = 2, STARTS_MAX = 16, WAKES_MAX = 1024 };
+/* FAILURES_MAX: then the group is reached without a relay. RELAY_STARTS_MAX, STARTS_MAX: relays, and hosts of a relay,
+ * that start at the same time. */
+enum { FAILURES_MAX = 2, RELAY_STARTS_MAX = 64, STARTS_MAX = 16, WAKES_MAX = 1024 };
 /* A relay that worked for so long has not failed before. */
 #define PROVEN_NS (600 * NS_PER_S)
 /* Then it is said what the hosts wait for. */
@@ -171,12 +172,12 @@ static void note_wait(struct fleet_group *group, int64_t now_ns)
 	}
 }
 
-static void step_group(struct fleet_group *group, int64_t now_ns)
+static void step_group(struct fleet_group *group, bool may_start, int64_t now_ns)
 {
 	struct fleet_relay_taker taker = taker_of(group);
 	group->now_ns = now_ns;
 	group->wakes = 0;
-	if (group->relay.state == FLEET_RELAY_NONE)
+	if (group->relay.state == FLEET_RELAY_NONE && may_start)
 		start_relay(group, now_ns);
 	fleet_relay_step(&group->relay, &taker, now_ns);
 	if (group->relay.state == FLEET_RELAY_FAILED)
@@ -187,9 +188,12 @@ static void step_group(struct fleet_group *group, int64_t now_ns)
 
 void fleet_tree_step(struct fleet_tree *tree, int64_t now_ns)
 {
+	size_t starting = 0;
 	for (size_t i = 0; tree && i < tree->count; i++)
-		if (has_relay(&tree->groups[i]))
-			step_group(&tree->groups[i], now_ns);
+		if (has_relay(&tree->groups[i])) {
+			step_group(&tree->groups[i], starting < RELAY_STARTS_MAX, now_ns);
+			starting += tree->groups[i].relay.state == FLEET_RELAY_STARTING;
+		}
 }
 
 /* -- hosts -- */

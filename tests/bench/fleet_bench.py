@@ -1,4 +1,6 @@
-"""make fleet-bench: what pmtop fleet costs with 1,000 hosts that send two readings a second: CPU and memory of the root, on its screen."""
+"""make fleet-bench: what pmtop fleet costs with 1,000 hosts that send two readings a second: CPU and memory of the root, on its screen.
+
+FLEET_FAN_OUT=32: through relays, which run here, too."""
 import fcntl
 import json
 import os
@@ -7,19 +9,30 @@ import select
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 
 BUILD = os.environ.get('PMTOP_BUILD', 'build')
 HOSTS, SECONDS = int(os.environ.get('FLEET_HOSTS', '1000')), float(os.environ.get('FLEET_SECONDS', '30'))
+FAN_OUT = int(os.environ.get('FLEET_FAN_OUT', '1'))
+PMTOP = os.path.abspath(f'{BUILD}/pmtop')
 CPU_MAX, MEMORY_MAX = 0.30, 300e6
 START_MAX_S = 120
 TICK = os.sysconf('SC_CLK_TCK')
 
 
+def write_program():
+    """Stands in for pmtop on the hosts, which find their names in BENCH_HOST."""
+    program = tempfile.NamedTemporaryFile('w', prefix='pmtop-bench-', delete=False)
+    with program as file:
+        file.write(f'#!/bin/sh\ncase $* in *--relay*) exec {PMTOP} "$@" ;; esac\nexec {os.path.abspath(BUILD)}/tests/bench/fleet_stream "$BENCH_HOST" {HOSTS}\n')
+    os.chmod(program.name, 0o755)
+    return program.name
+
+
 def command(more):
-    stand_in = os.path.abspath(f'{BUILD}/tests/bench/fleet_stream')
-    return [os.path.abspath(f'{BUILD}/pmtop'), 'fleet', f'--exec=exec {stand_in} {{}} {HOSTS} #', *more, *map(str, range(HOSTS))]
+    return [PMTOP, 'fleet', '--exec=BENCH_HOST={}', f'--program={PROGRAM}', f'--fan-out={FAN_OUT}', *more, f'[0-{HOSTS - 1}]']
 
 
 def cpu_s(pid):
@@ -75,6 +88,7 @@ def as_json():
 
 def main():
     found = as_json()
+    print(f'relays                {found["self"]["relays"]}')
     live = sum(host['state'] == 'live' for host in found['hosts'])
     errors = sorted(host['clock_error_s'] for host in found['hosts'] if 'clock_error_s' in host)
     print(f'hosts live            {live} of {HOSTS}')
@@ -90,4 +104,8 @@ def main():
 
 
 if __name__ == '__main__':
-    main()
+    PROGRAM = write_program()
+    try:
+        main()
+    finally:
+        os.unlink(PROGRAM)

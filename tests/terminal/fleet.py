@@ -134,6 +134,7 @@ def real_streams():
         check('the_slow_rank_comes_first', took is not None, fleet.seen['ranks'])
         stopped(fleet)
         opened()
+        ends_with_its_input(trainers[0].pid)
     finally:
         check('sigterm_ends_it', fleet.end() in (0, -signal.SIGTERM))
         for trainer in trainers:
@@ -155,6 +156,20 @@ def stopped(fleet):
     os.kill(pid, signal.SIGKILL)
     _, took = fleet.until(lambda seen: host(seen, 'rank-2')['starts'] > 1 and host(seen, 'rank-2')['state'] == 'live')
     check('killed_collect_is_started_again', took is not None, host(fleet.seen, 'rank-2'))
+
+
+def ends_with_its_input(pid):
+    """Its output goes nowhere, so that it cannot see that its reader is gone."""
+    process = subprocess.Popen([PMTOP, 'collect', '--fleet', '-p', str(pid)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process.stdin.write('clock 1\n')
+    process.stdin.flush()
+    process.stderr.readline()
+    process.stdin.close()
+    try:
+        process.wait(timeout=WAIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    check('collect_ends_with_its_input', process.returncode is not None and process.returncode != -signal.SIGKILL, process.returncode)
 
 
 def opened():
@@ -273,7 +288,8 @@ def ways():
 def refusals():
     for name, words, code, text in (
             ('no_hosts', [], 2, 'needs the names of hosts'), ('host_like_an_option', ['--exec=true {}', '--', 'x'], 2, ''),
-            ('template_without_a_place', ['--exec=true', 'a'], 2, 'needs {}'), ('two_ways', ['--exec=true {}', '--srun=7', 'a'], 2, 'exclude one another')):
+            ('template_without_a_place', ['--exec=true', 'a'], 2, 'needs {}'), ('two_ways', ['--exec=true {}', '--srun=7', 'a'], 2, 'exclude one another'),
+            ('list_without_end', ['--exec=true {}', 'n[1-'], 2, 'is no list of hosts'), ('too_large_groups', ['--exec=true {}', '--fan-out=513', 'a'], 2, 'at most 512 hosts a relay')):
         done = subprocess.run([PMTOP, 'fleet', *words], capture_output=True, text=True, timeout=WAIT_S)
         check(f'refuses_{name}', done.returncode == code and text in done.stderr and done.stderr.count('\n') == 1, done)
     done = subprocess.run([PMTOP, 'fleet', 'a'], capture_output=True, text=True, timeout=WAIT_S, env={'PATH': scratch})

@@ -1,14 +1,16 @@
-/* How pmtop fleet reaches hosts, without processes: lists of hosts, the frames of relays, who becomes a relay. */
+/* How pmtop fleet reaches hosts: lists of hosts, the frames of relays, a relay, who becomes one. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/base/buffer.h"
 #include "src/commands/fleet/fleet_names.h"
 #include "src/fleet/reach/fleet_command.h"
 #include "src/fleet/reach/fleet_frame.h"
+#include "src/fleet/reach/fleet_serve.h"
 #include "tests/support/suite.h"
 
 /* -- names -- */
@@ -110,6 +112,94 @@ START_TEST(lines_of_processes_are_tagged)
 }
 END_TEST
 
+/* -- a relay -- */
+
+struct relay {
+	pid_t pid;
+	int in, out, errors;
+};
+
+static struct relay start_relay(void)
+{
+	int in[2], out[2], errors[2];
+	ck_assert(pipe(in) == 0 && pipe(out) == 0 && pipe(errors) == 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		dup2(in[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		dup2(errors[1], STDERR_FILENO);
+		for (int fd = STDERR_FILENO + 1; fd <= errors[1]; fd++)
+			close(fd);
+		_exit(fleet_serve(-1) ? 0 : 1);
+	}
+	close(in[0]);
+	close(out[1]);
+	close(errors[1]);
+	return (struct relay){ pid, in[1], out[0], errors[0] };
+}
+
+static long resident_kb(pid_t pid)
+{
+	char path[64];
+	long pages = 0;
+	snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+	FILE *file = fopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fscanf(file, "%*d %ld", &pages), 1);
+	fclose(file);
+	return pages * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static bool has_ended(int pid)
+{
+	char path[64], state = 'Z';
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	FILE *file = fopen(path, "r");
+	if (!file)
+		return true;
+	bool is_read = fscanf(file, "%*d %*s %c", &state) == 1;
+	fclose(file);
+	return !is_read || state == 'Z';
+}
+
+/* The process writes without end, and nobody reads. A relay that does not stop reading grows by gigabytes a second. */
+START_TEST(relay_whose_reader_is_slow_lets_its_processes_wait_and_ends_them_with_its_input)
+{
+	enum { GROWTH_MAX_KB = 8 * 1024, CALM_TIMES = 20 };
+	static const char command[] = "echo $$ >&2; exec yes";
+	struct buffer bytes = BUFFER_INIT;
+	struct fleet_frame frame = {
+		.kind = FLEET_FRAME_START, .serial = 9, .channel = 3, .length = sizeof command - 1, .payload = command
+	};
+	char line[64] = "", room[256];
+	int pid, status;
+	struct relay relay = start_relay();
+	fleet_frame_write(&bytes, &frame);
+	ck_assert_int_eq(write(relay.in, bytes.data, bytes.length), (ssize_t)bytes.length);
+	ck_assert_int_gt(read(relay.errors, line, sizeof line - 1), 0);
+	ck_assert_msg(sscanf(line, "@3.9 %d", &pid) == 1, "%s", line);
+	long first_kb = resident_kb(relay.pid), last_kb = first_kb;
+	for (int calm = 0; calm < CALM_TIMES; usleep(10000)) {
+		long now_kb = resident_kb(relay.pid);
+		calm = now_kb == last_kb ? calm + 1 : 0;
+		last_kb = now_kb;
+		ck_assert_int_lt(last_kb - first_kb, GROWTH_MAX_KB);
+	}
+	ck_assert_int_eq(read(relay.out, room, sizeof room), (ssize_t)sizeof room);
+	ck_assert_int_eq(fleet_frame_read(room, sizeof room, &frame), FLEET_FRAME_FOUND);
+	ck_assert_int_eq(frame.kind, FLEET_FRAME_HELLO);
+	ck_assert(!has_ended(pid));
+	close(relay.in);
+	ck_assert_int_eq(waitpid(relay.pid, &status, 0), relay.pid);
+	ck_assert_int_eq(status, 0);
+	while (!has_ended(pid))
+		usleep(1000);
+	close(relay.out);
+	close(relay.errors);
+	buffer_release(&bytes);
+}
+END_TEST
+
 /* -- the tree -- */
 
 START_TEST(more_than_64_hosts_are_reached_through_relays_by_ssh_alone)
@@ -149,6 +239,7 @@ int main(void)
 	tcase_add_test(all, frames_are_read_as_they_were_written_and_wait_for_their_end);
 	tcase_add_test(all, damaged_frames_are_refused_and_what_stands_before_the_first_is_skipped);
 	tcase_add_test(all, lines_of_processes_are_tagged);
+	tcase_add_test(all, relay_whose_reader_is_slow_lets_its_processes_wait_and_ends_them_with_its_input);
 	tcase_add_test(all, more_than_64_hosts_are_reached_through_relays_by_ssh_alone);
 	tcase_add_test(all, relay_is_started_as_its_host_is_and_runs_its_own_collect);
 	suite_add_tcase(suite, all);

@@ -45,7 +45,8 @@ static void reply(const char *line, int64_t received_ns)
 		return;
 }
 
-static void *answer(void *nothing)
+/* Whether there were any. */
+static bool answer_questions(void)
 {
 	char line[LINE_SIZE], byte;
 	size_t length = 0;
@@ -62,7 +63,18 @@ static void *answer(void *nothing)
 		was_asked = true;
 		reply(line, received_ns);
 	}
-	if (was_asked)
+	return was_asked;
+}
+
+static void *answer(void *nothing)
+{
+	answer_questions();
+	return nothing;
+}
+
+static void *answer_and_end(void *nothing)
+{
+	if (answer_questions())
 		kill(getpid(), SIGTERM);
 	return nothing;
 }
@@ -75,4 +87,7 @@ enum exit_code fleet_relay(void)
 	return is_good ? EXIT_OK : EXIT_RUNTIME;
 }
 
-void fleet_answer_clock(void) { thread_start_detached(answer, NULL); }
+void fleet_answer_clock(bool ends_with_input)
+{
+	thread_start_detached(ends_with_input ? answer_and_end : answer, NULL);
+}

@@ -19,8 +19,9 @@ enum status fleet_choose_target(struct fleet_target *out, struct reason *why_not
 bool fleet_wants_dictionary(void);
 /* `pmtop collect --relay`: reaches other hosts for pmtop fleet, until that is gone. */
 enum exit_code fleet_relay(void);
-/* Starts a thread that answers the questions on standard input (fleet_clock.h), until that is closed: then its reader
- * is gone, and pmtop ends, unless nothing was ever asked: kubectl exec without -i passes on no input. */
-void fleet_answer_clock(void);
+/* Starts a thread that answers the questions on standard input (fleet_clock.h), until that is closed.
+ * ends_with_input: then its reader is gone, and pmtop ends, unless nothing was ever asked: kubectl exec without -i
+ * passes on no input. */
+void fleet_answer_clock(bool ends_with_input);
 
 #endif

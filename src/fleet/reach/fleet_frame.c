@@ -52,7 +52,8 @@ void fleet_frame_write(struct buffer *out, const struct fleet_frame *frame)
 	if (!buffer_reserve(out, sizeof head + frame->length))
 		return;
 	buffer_add(out, head, sizeof head);
-	buffer_add(out, frame->payload, frame->length);
+	if (frame->length)
+		buffer_add(out, frame->payload, frame->length);
 }
 
 bool fleet_frame_number(const struct fleet_frame *frame, int *out)

@@ -246,6 +246,8 @@ bool fleet_serve(int signal_fd)
 	if (!serve)
 		return false;
 	signal(SIGPIPE, SIG_IGN);
+	/* As in fleet_open: nobody could answer. */
+	setenv("SSH_ASKPASS_REQUIRE", "never", 0);
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	add_number(serve, FLEET_FRAME_HELLO, NULL, FLEET_FRAME_VERSION);
