@@ -6,7 +6,7 @@
 Runs one loop under callgrind twice, without hooks and with them but for those PARTs of instrument() ("loss"), and prints the difference for one step
 and where it lies. The kernel's part of system calls is not counted. Differences of the allocator (libc) scatter by some 500: they depend on what lay
 in memory before. --as-on-gpu: waits for a device are watched, and AdamW asks each parameter's step for its item() twice, as for parameters on a GPU:
-64 parameters in 32 layers. Needs valgrind, its header and a C compiler.
+16 parameters in 8 layers. Needs valgrind, its header and a C compiler.
 """
 import argparse
 import collections
@@ -35,7 +35,7 @@ def loop(library, steps, left_out, as_on_gpu):
     if left_out is not None:
         overhead.pmtop.torch.instrument(**{part: False for part in left_out}, **({"sync": True} if as_on_gpu else {}))
     callgrind = ctypes.CDLL(library)
-    bench = overhead.Bench("cpu", (16, 32, 8, False) if as_on_gpu else overhead.CPU["0.2 ms, AdamW"], steps)
+    bench = overhead.Bench("cpu", (16, 8, 8, False) if as_on_gpu else overhead.CPU["0.2 ms, AdamW"], steps)
     if as_on_gpu:
         bench.optimizer = overhead.torch.optim.AdamW(bench.model.parameters(), foreach=True)
     turns = bench.turns(SETTLED + 2 * steps + 1)

@@ -404,6 +404,17 @@ def test_waits_are_spans_with_their_line_and_only_for_what_lies_on_a_device(monk
     assert {name: vars(torch.Tensor).get(name) for name in before} == before
 
 
+@pytest.mark.parametrize("near, measured", [(0, 40), (100, 38)])
+def test_the_numbers_of_an_optimizers_steps_are_waits_where_they_lie_on_a_device(monkeypatch, near, measured):
+    """Those on the CPU are asked for their place at every 17th call."""
+    from torch.optim.optimizer import _get_value
+
+    with transfers(monkeypatch):
+        assert [_get_value(torch.ones(())) for _ in range(near)] == [1.0] * near
+        assert [_get_value(far(2.0)) for _ in range(40)] == [2.0] * 40
+        assert spans(watching.object_of(os.getpid()), "sync") == measured
+
+
 def test_copies_are_spans_with_bytes_and_the_rate_of_pageable_memory(monkeypatch):
     cuda = Cuda(lag=0)
     with transfers(monkeypatch, cuda) as loop:

@@ -9,8 +9,11 @@
 
 #include "_pmtop_hooks.h"
 
+#include <limits.h>
+
 #define CALLERS_MAX 16
 #define PLAIN_TYPES_MAX 2
+#define EXPECTED_ASKED_EVERY 17u /* no divisor of how often a step calls, so that each of its objects has its turn */
 
 /* Swapped(part, original, begins, ends, types, attribute, skips, open=None): calls began = begins(object, args,
  * kwargs), the original, and, unless began is None, ends(began). Only for objects whose type is one of `types` and
@@ -28,7 +31,9 @@ struct swapped {
 	PyObject *getter;                 /* what reads `attribute` in C, or NULL */
 	descrgetfunc read;                /* of the getter */
 	int skips_true;                   /* True is in `skips` */
-	PyObject *callers[CALLERS_MAX];   /* the globals of modules whose calls are not measured */
+	PyObject *expected;               /* the globals of expect_skipped(), or NULL */
+	unsigned expected_calls;
+	PyObject *callers[CALLERS_MAX]; /* the globals of modules whose calls are not measured */
 	unsigned caller_count;
 };
 
@@ -127,6 +132,35 @@ static int is_skipped(const struct swapped *swapped, PyObject *object)
 	return is_in != 0;
 }
 
+/* expect_skipped(globals): objects of the module with these variables have skipped attributes. They are asked at every
+ * 17th call, and at each once one had another. */
+static PyObject *swapped_expect_skipped(PyObject *self, PyObject *globals)
+{
+	struct swapped *swapped = (struct swapped *)self;
+	PyObject *before = swapped->expected;
+	Py_INCREF(globals);
+	swapped->expected = globals;
+	Py_XDECREF(before);
+	Py_RETURN_NONE;
+}
+
+/* Whether the module that calls has such an object. */
+static int is_expected(struct swapped *swapped)
+{
+	PyObject *expected = __atomic_load_n(&swapped->expected, __ATOMIC_RELAXED);
+	unsigned calls = __atomic_load_n(&swapped->expected_calls, __ATOMIC_RELAXED);
+	if (!expected || PyEval_GetGlobals() != expected || calls == UINT_MAX)
+		return 0;
+	__atomic_store_n(&swapped->expected_calls, (calls + 1) % EXPECTED_ASKED_EVERY, __ATOMIC_RELAXED);
+	return calls != 0;
+}
+
+static void note_unexpected(struct swapped *swapped)
+{
+	if (swapped->expected && PyEval_GetGlobals() == swapped->expected)
+		__atomic_store_n(&swapped->expected_calls, UINT_MAX, __ATOMIC_RELAXED);
+}
+
 static int is_measured(const struct swapped *swapped, PyObject *object)
 {
 	return swapped->part->is_on && !is_skipped_caller(swapped) && is_of_types(swapped, object) &&
@@ -158,7 +192,10 @@ static PyObject *swapped_get(PyObject *self, PyObject *object, PyObject *type)
 		return original;
 	}
 	PyObject *bound = swapped->bind(swapped->original, object, type);
-	return is_measured(swapped, object) ? swapped_call_new(swapped, bound, object) : bound;
+	if (is_expected(swapped) || !is_measured(swapped, object))
+		return bound;
+	note_unexpected(swapped);
+	return swapped_call_new(swapped, bound, object);
 }
 
 static PyObject *call_measured(
@@ -196,8 +233,9 @@ static PyObject *swapped_vector(PyObject *self, PyObject *const *given, size_t f
 {
 	struct swapped *swapped = (struct swapped *)self;
 	Py_ssize_t count = (Py_ssize_t)(flags & ~VECTOR_OFFSET);
-	if (!count || !is_measured(swapped, given[0]))
+	if (!count || is_expected(swapped) || !is_measured(swapped, given[0]))
 		return vector_call(swapped->original, given, count, names);
+	note_unexpected(swapped);
 	PyObject *result = NULL, *bound = swapped->bind(swapped->original, given[0], (PyObject *)Py_TYPE(given[0]));
 	PyObject *arguments = vector_tuple(given + 1, count - 1);
 	PyObject *keywords = names ? vector_keywords(given + count, names) : NULL;
@@ -240,7 +278,8 @@ static void swapped_free(PyObject *self)
 {
 	struct swapped *swapped = (struct swapped *)self;
 	PyObject *held[] = { (PyObject *)swapped->part, swapped->original, swapped->begins, swapped->ends,
-		swapped->types[0], swapped->types[1], swapped->attribute, swapped->getter, swapped->skips, swapped->open };
+		swapped->types[0], swapped->types[1], swapped->attribute, swapped->getter, swapped->skips, swapped->open,
+		swapped->expected };
 	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
 		Py_XDECREF(held[i]);
 	for (unsigned i = 0; i < swapped->caller_count; i++)
@@ -260,7 +299,7 @@ static void swapped_call_free(PyObject *self)
 }
 
 static PyMethodDef swapped_methods[] = { { "skip_caller", swapped_skip_caller, METH_O, NULL },
-	{ NULL, NULL, 0, NULL } };
+	{ "expect_skipped", swapped_expect_skipped, METH_O, NULL }, { NULL, NULL, 0, NULL } };
 static PyType_Slot swapped_slots[] = {
 	{ Py_tp_new, PyType_GenericNew },
 	{ Py_tp_init, swapped_init },
@@ -280,6 +319,7 @@ static PyMemberDef swapped_method_members[] = {
 static PyType_Slot swapped_method_slots[] = {
 	{ Py_tp_new, PyType_GenericNew },
 	{ Py_tp_init, swapped_init },
+	{ Py_tp_methods, swapped_methods },
 	{ Py_tp_members, swapped_method_members },
 	{ Py_tp_call, swapped_method_call },
 	{ Py_tp_descr_get, swapped_get },

@@ -133,7 +133,11 @@ class Transfers:
     def _measure(self, patches: Patches, owner: Any, name: str, begins: Callable[..., Any], near: Optional[str], types: tuple[Any, ...] = _PLAIN) -> None:
         original = getattr(owner, name, None)
         if original is not None:
-            patches.set(owner, name, _pmtop.SwappedMethod(self.part, original, begins, self._ends, types, near, {True}))
+            swapped = _pmtop.SwappedMethod(self.part, original, begins, self._ends, types, near, {True})
+            if name == "item":
+                # AdamW asks each parameter for the number of its step, twice. These numbers lie on the CPU, or all on the device.
+                swapped.expect_skipped(vars(sys.modules[torch.optim.Optimizer.__module__]))
+            patches.set(owner, name, swapped)
 
     def _synchronize(self, original: Any) -> Any:
         part, here = self.part, self.here
