@@ -136,7 +136,28 @@ START_TEST(a_few_passes_beside_a_rollout_are_one_step)
 	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), minibatches);
 	iteration->reads = 60;
 	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), iteration);
+	loops.steps = minibatches; /* they are counted, and their passes are long */
+	loops.pass_ns = NS_PER_S;
+	minibatches->loop.length = 0; /* a generator with a `while` */
+	minibatches->restarts = 4;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), iteration);
 	ck_assert(stacks_loops_is_part(&loops, passes));
+}
+END_TEST
+
+START_TEST(timesteps_are_counted_only_if_nothing_counts_the_iterations)
+{
+	struct seen *loop = add(0, "while timesteps < total:", PY_LOOP_OTHER, 0);
+	loops.seen_count--;
+	struct seen *timesteps = add_int(loop, "timesteps", false), *iteration = add_int(loop, "iteration", false);
+	timesteps->loop.is_sum = timesteps->loop.is_compared = iteration->loop.is_sum = iteration->loop.is_by_same = true;
+	timesteps->stride = 1;
+	iteration->advanced = 0;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	loops.read_ns += 10 * NS_PER_S;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), timesteps);
+	iteration->advanced = 1;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), iteration);
 }
 END_TEST
 
@@ -164,8 +185,11 @@ START_TEST(epochs_of_a_fold_are_part_of_the_run)
 	ck_assert(stacks_loops_is_part(&loops, epochs));
 	folds->loop.length = 1;
 	ck_assert(!stacks_loops_is_part(&loops, epochs));
-	folds->loop.length = 5; /* a notebook's cells, and a library that tries several runs */
+	folds->loop.length = 5;
 	snprintf(folds->file, sizeof folds->file, "/env/lib/python3.11/site-packages/optuna/study/_optimize.py");
+	ck_assert(stacks_loops_is_part(&loops, epochs));
+	/* a notebook's cells, and a library that tries several runs */
+	snprintf(folds->file, sizeof folds->file, "/env/lib/python3.11/site-packages/IPython/core/interactiveshell.py");
 	ck_assert(!stacks_loops_is_part(&loops, epochs));
 	epochs->restarts = 1;
 	ck_assert(stacks_loops_is_part(&loops, epochs));
@@ -305,6 +329,7 @@ int main(void)
 	tcase_add_test(tests, a_loop_goes_on_to_be_counted_by_what_counts_it);
 	tcase_add_test(tests, a_bar_of_images_counts_no_steps);
 	tcase_add_test(tests, a_few_passes_beside_a_rollout_are_one_step);
+	tcase_add_test(tests, timesteps_are_counted_only_if_nothing_counts_the_iterations);
 	tcase_add_test(tests, what_ends_the_loop_of_an_iteration_shows_how_many_there_are);
 	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);
 	tcase_add_test(tests, epochs_around_a_loop_without_a_position_are_no_steps_without_torch);

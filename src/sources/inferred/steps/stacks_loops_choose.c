@@ -9,11 +9,14 @@
 
 enum { TURNS_MIN = 6, READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, RATE_MAX = 2000 };
 /* Of readings at most CLOSE_NS apart, one in so many finds the loop begun anew. */
-enum { SHORT_RATIO = 5 };
+enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3 };
+/* The share of readings that find it beside. */
+#define BESIDE_MIN_RATIO 0.1
 #define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
 #define TURNS_WATCH_NS (3 * NS_PER_S)
 #define OTHER_WATCH_NS (5 * NS_PER_S)
 #define STILL_COUNTS_NS (10 * NS_PER_S)
+#define ITERATION_WAIT_NS (10 * NS_PER_S)
 /* Close readings are taken for at most so long. */
 #define CLOSE_WATCH_NS (2 * NS_PER_S)
 /* Passes of the step loop that take as long can be followed, however seldom other readings are. */
@@ -170,13 +173,15 @@ bool stacks_loop_is_too_short(const struct seen *seen)
 	return seen->reads >= READS_MIN / 2 && 2 * seen->restarts > seen->reads;
 }
 
+/* Where the length is unknown: so few were seen to pass each time. */
 static bool is_few(const struct seen *seen)
 {
-	return !stacks_loop_is_variable(&seen->loop) && seen->loop.length > 0 && seen->loop.length <= STACKS_SHORT_MAX;
+	if (stacks_loop_is_variable(&seen->loop))
+		return false;
+	return seen->loop.length > 0 ? seen->loop.length <= STACKS_SHORT_MAX
+								 : seen->restarts >= FEW_RESTARTS_MIN && seen->advanced > 0 &&
+			seen->advanced <= STACKS_SHORT_MAX * (seen->restarts + UINT64_C(1));
 }
-
-/* The share of readings in which a loop around the passes is beside them: it collects what they learn from. */
-#define ELSEWHERE_MIN_RATIO 0.1
 
 /* A loop around this one, of its function or of one that calls it, goes on. */
 static const struct seen *goes_on_around(const struct stacks_loops *loops, const struct seen *seen)
@@ -188,32 +193,44 @@ static const struct seen *goes_on_around(const struct stacks_loops *loops, const
 	return NULL;
 }
 
-static bool is_partly_beside(const struct seen *outer, const struct seen *passes)
+/* The few passes over these few minibatches, all in an iteration of a loop that goes on (PPO): *outer. NULL: it is
+ * none.
+ */
+static const struct seen *passes_over(
+	const struct stacks_loops *loops, const struct seen *minibatches, const struct seen **outer)
 {
-	return (double)passes->reads < (1 - ELSEWHERE_MIN_RATIO) * (double)outer->reads;
+	for (const struct seen *passes = loops->seen; is_few(minibatches) && passes < loops->seen + loops->seen_count;
+		 passes++)
+		if (stacks_loop_is_within(minibatches, passes) && is_few(passes) && (*outer = goes_on_around(loops, passes)))
+			return passes;
+	return NULL;
 }
 
-/* A few minibatches, in one of a few passes: on a slow machine readings could follow them, elsewhere not. */
+/* On a slow machine readings could follow them, elsewhere not. */
 static bool is_minibatches(const struct stacks_loops *loops, const struct seen *seen)
 {
+	const struct seen *outer;
 	bool is_short = stacks_loop_is_too_short(seen) ||
 		(seen->close_reads >= READS_MIN && SHORT_RATIO * seen->close_restarts > seen->close_reads);
-	for (const struct seen *passes = loops->seen; is_few(seen) && passes < loops->seen + loops->seen_count; passes++) {
-		const struct seen *outer =
-			stacks_loop_is_within(seen, passes) && is_few(passes) ? goes_on_around(loops, passes) : NULL;
-		if (outer && (is_short || is_partly_beside(outer, passes)))
-			return true;
-	}
-	return false;
+	return is_short && passes_over(loops, seen, &outer);
 }
 
-/* A few passes over a few minibatches, all in an iteration of a loop that goes on (PPO). */
-static bool is_update(const struct stacks_loops *loops, const struct seen *seen)
+/* The loop around is partly beside the passes: it collects what they learn from. */
+static bool is_of_rollout(const struct stacks_loops *loops, const struct seen *seen)
 {
-	bool has_minibatches = false;
+	const struct seen *outer, *passes = passes_over(loops, seen, &outer);
+	return passes && (double)passes->reads < (1 - BESIDE_MIN_RATIO) * (double)outer->reads;
+}
+
+typedef bool is_part(const struct stacks_loops *loops, const struct seen *seen);
+
+/* These minibatches, or passes over them. */
+static bool is_or_has(const struct stacks_loops *loops, const struct seen *seen, is_part *is_it)
+{
+	bool has_them = is_it(loops, seen);
 	for (const struct seen *other = loops->seen; is_few(seen) && other < loops->seen + loops->seen_count; other++)
-		has_minibatches |= stacks_loop_is_within(other, seen) && is_minibatches(loops, other);
-	return has_minibatches && goes_on_around(loops, seen);
+		has_them |= stacks_loop_is_within(other, seen) && is_it(loops, other);
+	return has_them;
 }
 
 bool stacks_loop_is_one(const struct stacks_loops *loops, const struct seen *seen)
@@ -270,6 +287,19 @@ static bool still_counts(const struct stacks_loops *loops, const struct seen *in
 		!steps->loop.has_position && loops->read_ns - steps->moved_ns < STILL_COUNTS_NS;
 }
 
+/* What ends the loop may advance by more than its iterations, which another int counts at the end of the first one:
+ * "while timesteps < total: timesteps += rollout(); iteration += 1". */
+static bool may_be_counted_better(const struct stacks_loops *loops, const struct seen *compared)
+{
+	if (!compared->loop.is_compared || loops->steps || loops->read_ns - loops->trained_ns > ITERATION_WAIT_NS)
+		return false;
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (stacks_loop_is_of(seen, compared) && seen->loop.is_sum && seen->loop.is_by_same &&
+			!seen->loop.is_compared && seen->advanced == 0 && seen->read_ns == compared->read_ns)
+			return true;
+	return false;
+}
+
 /* The innermost loop with the steps, then what counts it best. NULL: not known (yet). */
 static struct seen *choose(struct stacks_loops *loops)
 {
@@ -283,8 +313,9 @@ static struct seen *choose(struct stacks_loops *loops)
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_candidate = stacks_loop_is_one(loops, seen) && !stacks_loop_is_of_standard_library(seen) &&
 			has_training(loops, seen, &most) && !stacks_loop_has_loader_within(loops, seen);
-		bool is_short = is_candidate && !is_followed(loops, seen) &&
-			(stacks_loop_is_too_short(seen) || is_minibatches(loops, seen) || is_update(loops, seen));
+		bool is_brief =
+			!is_followed(loops, seen) && (stacks_loop_is_too_short(seen) || is_or_has(loops, seen, is_minibatches));
+		bool is_short = is_candidate && (is_brief || is_or_has(loops, seen, is_of_rollout));
 		has_short |= is_short;
 		if (is_candidate && !is_short && (!inner || stacks_loop_is_inside(seen, inner)) &&
 			(most.optimized || !is_accumulation(loops, seen)))
@@ -312,7 +343,7 @@ static struct seen *choose(struct stacks_loops *loops)
 		if (is_of_it && can_count(loops, seen) && (!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
 			best = seen;
 	}
-	return best;
+	return best && may_be_counted_better(loops, best) ? NULL : best;
 }
 
 struct seen *stacks_loops_find_steps(struct stacks_loops *loops)

@@ -24,8 +24,9 @@ bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted
 		return true;
 	if (!loops)
 		return false;
+	/* Where it is fetched may not be known yet. */
 	if (!is_own(counted->file))
-		return stacks_loops_is_recut(loops, counted) || (!counted->ip && !counted->line && !counted->length);
+		return stacks_loops_is_recut(loops, counted) || (!counted->ip && strstr(counted->file, "/ultralytics/"));
 	if (counted->ip ? !py_loops_asks(loops->reader, counted->code, counted->ip) : !counted->is_looped)
 		return true;
 	return py_loops_is_generator(loops->reader, counted->code) && counted->caller_code &&

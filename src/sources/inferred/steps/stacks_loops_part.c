@@ -27,6 +27,17 @@ static bool is_of_same_project(const struct seen *a, const struct seen *b)
 	return stacks_tree_is_own_file(a->file) && stacks_tree_is_own_file(b->file);
 }
 
+/* They call the function that trains once for each trial. */
+static bool tries_runs(const char *file)
+{
+	static const char *const libraries[] = { "/optuna/", "/hyperopt/", "/ray/", "/skopt/", "/nevergrad/",
+		"/sklearn/model_selection/" };
+	for (size_t i = 0; package_length(file) && i < sizeof libraries / sizeof *libraries; i++)
+		if (strstr(file, libraries[i]))
+			return true;
+	return false;
+}
+
 /* A `for` over several items, or a `while` with an int of its own. */
 static bool can_repeat(const struct seen *seen)
 {
@@ -41,7 +52,9 @@ bool stacks_loops_is_part(const struct stacks_loops *loops, const struct seen *e
 	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++) {
 		bool is_around = stacks_loop_is_inside(epochs, outer) && outer->read_ns >= epochs->read_ns &&
 			can_repeat(outer) && !stacks_loop_is_of_standard_library(outer);
-		if (is_around && (is_of_same_project(epochs, outer) || (epochs->restarts > 0 && outer->advanced > 0)))
+		if (is_around &&
+			(is_of_same_project(epochs, outer) || tries_runs(outer->file) ||
+				(epochs->restarts > 0 && outer->advanced > 0)))
 			return true;
 	}
 	return false;

@@ -7,33 +7,10 @@
 
 #include "src/sources/python/loops/py_bounds.h"
 #include "src/sources/python/loops/py_loop_view.h"
-#include "src/sources/python/loops/py_loops_private.h"
+#include "src/sources/python/loops/py_reading.h"
 #include "src/sources/python/loops/py_variables.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
-
-/* A length that follows from several iterators holds if none moved between: the loop was not asking for an item before
- * and after, and is where it was. */
-static bool has_moved(struct py_reading *reading, struct py_loop *loop)
-{
-	struct py_loop again = *loop;
-	again.guards.is_composite = true;
-	again.position = 0;
-	return py_loop_view(&reading->loops->iterators, &again) != PY_LOOP_GOOD || again.position != loop->position;
-}
-
-/* Only what can be read again is a loop. */
-void py_loops_emit(struct py_reading *reading, struct py_loop *loop)
-{
-	if (reading->count == reading->max)
-		return;
-	if (loop->guards.has_inner_length && loop->length && has_moved(reading, loop))
-		loop->length = 0;
-	loop->has_position = loop->has_remaining = false;
-	loop->position = 0;
-	if (py_loop_view(&reading->loops->iterators, loop) != PY_LOOP_ENDED)
-		reading->out[reading->count++] = *loop;
-}
 
 /* -- iterators -- */
 
@@ -79,7 +56,7 @@ static void read_for(struct py_reading *reading, int number, const struct py_sam
 		!py_stack_entry_guard_below(&iterators->classes, frame, entry, &loop.guards) ||
 		!py_iterator_measure(iterators, frame, entry, code_loop, &loop))
 		return;
-	py_loops_emit(reading, &loop);
+	py_reading_emit(reading, &loop);
 	if (frame->classes[frame->local_count + entry] == PY_CLASS_GENERATOR && depth < GENERATORS_MAX)
 		read_generator(reading, &loop, sample, depth);
 }
@@ -97,7 +74,7 @@ static void read_state(
 		!py_loop_guard_place(&loop.guards, reading->frame, outermost, false))
 		return;
 	loop.line = loop.loop_line = code->loop_lines[outermost];
-	py_loops_emit(reading, &loop);
+	py_reading_emit(reading, &loop);
 }
 
 static void read_local_states(struct py_reading *reading, int outermost)

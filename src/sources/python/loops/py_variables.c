@@ -131,7 +131,7 @@ static void read_int(struct py_reading *reading, size_t store, struct py_loop *l
 	snprintf(loop->name, sizeof loop->name, "%s", code->variables[store].name);
 	if (count_additions(reading, store, loop) &&
 		py_loop_guard_place(&loop->guards, reading->frame, assigned->loop, false))
-		py_loops_emit(reading, loop);
+		py_reading_emit(reading, loop);
 }
 
 static bool is_plain_local(const struct py_loop_variable *variable)

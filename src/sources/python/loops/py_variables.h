@@ -3,7 +3,7 @@
 #ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_VARIABLES_H
 #define PMTOP_SOURCES_PYTHON_LOOPS_PY_VARIABLES_H
 
-#include "src/sources/python/loops/py_loops_private.h"
+#include "src/sources/python/loops/py_reading.h"
 
 /* Reads the globals of the frame, once for all frames with the same. False: they cannot be read. */
 bool py_variables_globals(struct py_reading *reading);

@@ -1,6 +1,6 @@
-/* py_loops_private.h: what py_loops.c and py_variables.c share while they read the loops of a frame. */
-#ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_LOOPS_PRIVATE_H
-#define PMTOP_SOURCES_PYTHON_LOOPS_PY_LOOPS_PRIVATE_H
+/* py_reading.h: the loops of a frame while they are being found. Private to src/sources/python/loops. */
+#ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_READING_H
+#define PMTOP_SOURCES_PYTHON_LOOPS_PY_READING_H
 
 #include "src/sources/python/loops/py_iterators.h"
 #include "src/sources/python/loops/py_states.h"
@@ -27,6 +27,6 @@ struct py_reading {
 };
 
 /* Adds the loop to those that were found, if it can be read again. */
-void py_loops_emit(struct py_reading *reading, struct py_loop *loop);
+void py_reading_emit(struct py_reading *reading, struct py_loop *loop);
 
 #endif
