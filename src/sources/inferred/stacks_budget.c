@@ -5,7 +5,7 @@
 #include "src/base/clock.h"
 
 /* With much less, a step of a tenth of a second has no sample for minutes, and phases and causes stay unknown. */
-#define REST_RATIO 0.002
+#define REST_RATIO 0.0017
 #define OFTEN_RATIO 0.007
 /* Polls come first, but samples retain this share of the budget. */
 #define SAMPLES_MIN_RATIO 0.5
