@@ -89,6 +89,7 @@ import ctypes, fcntl, os, struct, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 page = libc.mmap(None, 4096, 3, 0x22, -1, 0)
 number = {'x86_64': 323, 'aarch64': 282}[os.uname().machine]
 fd = libc.syscall(number, 0)
@@ -103,7 +104,12 @@ interpreter = ctypes.pythonapi.PyInterpreterState_Get()
 slot = next(word for word in (ctypes.c_uint64.from_address(runtime + 8 * at) for at in range(4, 2000)) if word.value == interpreter)
 print('ready', flush=True)
 for line in sys.stdin:
-    slot.value = page if line == 'stuck\\n' else interpreter
+    if line == 'present\\n':
+        fcntl.ioctl(fd, 0xc020aa04, bytearray(struct.pack('QQQq', page, 4096, 0, 0)))      # UFFDIO_ZEROPAGE
+        ctypes.memset(page, 0, 4096)
+    if line == 'gone\\n':
+        libc.madvise(page, 4096, 4)
+    slot.value = interpreter if line == 'whole\\n' else page
     print('done', flush=True)
 '''
 
@@ -117,7 +123,8 @@ def stuck_python():
 
 
 def a_stuck_reader_is_given_up():
-    """Its age grows, the rest goes on, a page that comes after all ends it; and TERM ends pmtop while it is stuck."""
+    """Its age grows, the rest goes on, a page that comes after all ends it; and TERM ends pmtop while it is stuck, also in a page that was there before, which
+    the thread of the stacks reads itself."""
     with stuck_python() as program, Watching(program.pid) as watching:
         watching.wait_for(lambda one: looks(one) > 0)
         program.stick('stuck')
@@ -128,7 +135,10 @@ def a_stuck_reader_is_given_up():
         program.stick('whole')
         found = watching.wait_for(lambda one: stacks_missing(one) is None)
         watching.wait_for(lambda one: looks(one) > looks(found))
-        program.stick('stuck')
+        program.stick('present')
+        seen = len(watching.objects)
+        wait_until(lambda: len(watching.objects) >= seen + 3)
+        program.stick('gone')
         watching.wait_for_reason('stack reader stuck')
         children = children_of(watching.process.pid)
         watching.process.send_signal(signal.SIGTERM)
