@@ -7,9 +7,10 @@ gradients or a model in evaluation mode. Results do not change, no call waits fo
 error of pmtop switches off only one part, with a line on standard error.
 A Trainer of transformers adds its plan and what it logs (pmtop.transformers).
 
-Limits: of two loaders in the same loop the first counts as the main one; a break out of a loop over a loader with persistent workers is noticed
-only when the next pass begins; a function that torch.compile made of forward and backward has no phases; without a DataLoader, evaluation between
-two steps is part of the phase "data", and an optimizer's step that torch.compile compiled is no batch.
+Limits: of two loaders in the same loop the first counts as the main one until it ends; a break out of a loop over a loader with persistent workers is noticed
+only when the next pass begins; a function that torch.compile made of forward and backward has no phases; without a DataLoader, what an
+evaluation between two steps does beside its forwards (the phase "inference") is the phase "data", and an optimizer's step that torch.compile
+compiled is no batch.
 """
 from __future__ import annotations
 
