@@ -234,6 +234,14 @@ START_TEST(phases_follow_the_libraries_functions)
 }
 END_TEST
 
+START_TEST(own_functions_that_save_are_checkpoints)
+{
+	ck_assert_int_eq(code_phase_of("Trainer.save_checkpoint", CODE_OWN_FILES, NULL), CODE_PHASE_CHECKPOINT);
+	ck_assert_int_eq(code_phase_of("checkpoint", CODE_OWN_FILES, NULL), CODE_PHASE_OTHER);
+	ck_assert_int_eq(code_phase_of("save_checkpoint", PACKAGES "some/library.py", NULL), CODE_PHASE_OTHER);
+}
+END_TEST
+
 START_TEST(a_phase_may_depend_on_the_caller)
 {
 	static const char queues[] = "/usr/lib/python3.11/multiprocessing/queues.py";
@@ -548,6 +556,7 @@ int main(void)
 	tcase_add_test(tests, the_last_minute_has_the_samples_emitted_in_it);
 	tcase_add_test(tests, samples_of_a_snapshot_are_not_of_the_last_minute);
 	tcase_add_test(tests, phases_follow_the_libraries_functions);
+	tcase_add_test(tests, own_functions_that_save_are_checkpoints);
 	tcase_add_test(tests, a_phase_may_depend_on_the_caller);
 	tcase_add_test(tests, a_worker_that_waits_for_indices_is_idle);
 	tcase_add_test(tests, the_parts_of_a_step_come_before_the_step);

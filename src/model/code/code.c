@@ -226,7 +226,7 @@ static void link_node(struct code *code, struct code_past *past, size_t at)
 		node->line_row = parent->line_row;
 		first = &parent->child;
 	}
-	enum code_phase phase = name->is_own ? CODE_PHASE_OTHER : code_phase_of(name->function, name->file, caller);
+	enum code_phase phase = code_phase_of(name->function, name->is_own ? CODE_OWN_FILES : name->file, caller);
 	if (rank_of(phase) > rank_of(node->phase))
 		node->phase = phase;
 	if (first) {
