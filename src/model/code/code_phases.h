@@ -21,8 +21,8 @@ extern const struct code_phase_row code_phase_rows[];
 /* Stands for the user's own files. */
 #define CODE_OWN_FILES "own code"
 
-/* The phase of a function; CODE_PHASE_OTHER = unknown. `file`: of the user's own ones CODE_OWN_FILES. `caller`: the file
- * that calls it, NULL = unknown. */
+/* The phase of a function; CODE_PHASE_OTHER = unknown. `file`: of the user's own ones CODE_OWN_FILES. `caller`: the
+ * file that calls it, NULL = unknown. */
 enum code_phase code_phase_of(const char *function, const char *file, const char *caller);
 /* The path without the folder of packages: "torch/_tensor.py". A pointer into `file`. */
 const char *code_short_file(const char *file);
