@@ -95,6 +95,17 @@ static void set_aside_densest(struct context *context, const double *lost, const
 	context->lost_apart_s = context->lost_s - max_s;
 }
 
+/* Planned work, not a disturbance: an evaluation, found by its span before its period is known. */
+static bool is_planned(const struct context *context, const struct batch *batch)
+{
+	double excess_s = batch_pace_s(batch) - batch->median_s;
+	for (unsigned i = 0; i < batch->phase_count; i++)
+		if (batch->phases[i].parent == NAME_NONE && run_name_is(context->run, batch->phases[i].name, KNOWN_INFERENCE) &&
+			2 * (double)batch->phases[i].seconds > excess_s)
+			return true;
+	return patterns_plan(context->patterns, context->run, batch);
+}
+
 /* Newest first. The newest batch may have no step yet, and lost events leave gaps: reads up to twice RUN_RECENT
  * batches. */
 static void gather_steps(struct context *context)
@@ -110,7 +121,7 @@ static void gather_steps(struct context *context)
 		if (!batch || batch->is_warmup || !(batch->step_s > 0))
 			continue;
 		context->oldest = batch->ordinal;
-		bool counts = batch->is_flagged && !patterns_plan(context->patterns, context->run, batch);
+		bool counts = batch->is_flagged && !is_planned(context, batch);
 		context->flagged += counts;
 		is_flagged[context->steps] = counts;
 		lost[context->steps] = counts && isfinite(batch->median_s) ? batch_pace_s(batch) - batch->median_s : 0;
@@ -215,7 +226,7 @@ static struct common_cause find_common_cause(const struct context *context)
 	for (size_t i = context->run->flagged_count; i-- > 0 && common.explained < FLAGGED_EXPLAINED;) {
 		const struct flagged *flagged = &context->run->flagged[i];
 		if (flagged->mode != context->track->mode || flagged->batch.ordinal < context->oldest ||
-			patterns_plan(context->patterns, context->run, &flagged->batch))
+			is_planned(context, &flagged->batch))
 			continue;
 		const struct explanation *why = flagged_explanation(flagged);
 		for (size_t k = 0; k < why->cause_count; k++)
