@@ -7,6 +7,7 @@
 #include "src/explain/causes/causes.h"
 #include "src/explain/explain.h"
 #include "src/explain/explain_flagged.h"
+#include "src/model/run/run_private.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/rules/alerts_list.h"
@@ -90,6 +91,24 @@ START_TEST(planted_slow_batches_are_explained_and_warned_of)
 }
 END_TEST
 
+/* The same batches, if their longer phase is an evaluation. */
+START_TEST(evaluations_are_no_flagged_batches)
+{
+	emit();
+	ck_assert_ptr_nonnull(raised("flagged_batches", NAME_NONE));
+	struct names *names = &model->runs[0].priv->names;
+	for (size_t id = 0; id < names->room; id++)
+		if (names->texts[id] && strcmp(names->texts[id], "data") == 0) {
+			free(names->texts[id]);
+			names->texts[id] = strdup("inference");
+		}
+	alerts_release(&alerts);
+	alerts = (struct alerts){ 0 };
+	alerts_update(&alerts, model, &settings);
+	ck_assert_ptr_null(raised("flagged_batches", NAME_NONE));
+}
+END_TEST
+
 START_TEST(a_planted_slow_start_is_a_slow_first_batch)
 {
 	options.slow_every = 0;
@@ -152,6 +171,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, start, stop);
 	tcase_add_test(tests, planted_slow_batches_are_explained_and_warned_of);
+	tcase_add_test(tests, evaluations_are_no_flagged_batches);
 	tcase_add_test(tests, a_planted_slow_start_is_a_slow_first_batch);
 	tcase_add_test(tests, a_quiet_run_has_its_share_of_loading_alone);
 	tcase_add_test(tests, data_loaded_between_the_batches_is_data);
