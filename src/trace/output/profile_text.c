@@ -288,6 +288,16 @@ static void print_missing(struct buffer *out, const struct profile_analysis *ana
 		out, " (%s) have no operator here: launched outside, or earlier\n", format_percent(number, missing / all));
 }
 
+/* Names that a table cuts. False: no memory; the rows are released. */
+static bool make_names(struct profile_short_names *names, uint32_t count, void *rows, struct buffer *out)
+{
+	if (profile_short_names_make(names, count))
+		return true;
+	out->failed = true;
+	free(rows);
+	return false;
+}
+
 static void print_ops(struct buffer *out, const struct profile_analysis *analysis, const struct profile_view *view)
 {
 	uint32_t count, shown;
@@ -309,11 +319,8 @@ static void print_ops(struct buffer *out, const struct profile_analysis *analysi
 	buffer_puts(out, flops_width ? "     TFLOP/s\n" : "\n");
 	shown = rows_shown(view, count);
 	struct profile_short_names names;
-	if (!profile_short_names_make(&names, shown)) {
-		out->failed = true;
-		free(rows);
+	if (!make_names(&names, shown, rows, out))
 		return;
-	}
 	for (uint32_t i = 0; i < shown; i++)
 		profile_names_show(
 			&analysis->profile.names, profile_name_of(rows[i]->name), names.whole[i], sizeof names.whole[i]);
@@ -376,11 +383,8 @@ static void print_kernels(struct buffer *out, const struct profile_analysis *ana
 	buffer_puts(out, widths[1] ? " launched by\n" : "\n");
 	shown = rows_shown(view, count);
 	struct profile_short_names names;
-	if (!profile_short_names_make(&names, shown)) {
-		out->failed = true;
-		free(rows);
+	if (!make_names(&names, shown, rows, out))
 		return;
-	}
 	for (uint32_t i = 0; i < shown; i++)
 		profile_kernel_label(&analysis->profile.names, rows[i]->name, names.whole[i], sizeof names.whole[i]);
 	profile_short_names_cut(&names, (size_t)widths[0]);
