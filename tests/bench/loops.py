@@ -36,7 +36,7 @@ WATCHED_S = 5                   # of pmtop's objects, once it counts
 PHASE_POINTS, PHASE_ERRORS, LOSS_ERROR = 0.04, 3, 1e-4
 EXACT_MIN = 22
 LAG_S, BUFFERED_S = 2.5, 0.7    # of what pmtop prints of a running script; of what it has not emitted of a stopped one
-POSITION_S = 0.1
+POSITION_S = 0.3
 JOBS = int(os.environ.get('PMTOP_LOOPS_JOBS', '1'))
 
 # What a script has: steps of an epoch (or of all, without epochs), epochs, the package that it needs, batches fetched ahead, pmtop's line for it, the epochs of
