@@ -183,6 +183,18 @@ def follows_short_ones(python, environment, kind):
     assert len({poll.serial for poll in polls}) > len(truth) / 2, (len({poll.serial for poll in polls}), len(truth))
 
 
+def measures(python, environment):
+    """The length of a sampler whose __len__ is the program's own, where there is one way through it."""
+    polls, truth, _ = count(python, 'sized', 0, 0.002, 1, environment=environment, poll_us=2000)
+    is_consistent(polls, truth)
+    seen = 0
+    for one in truth:
+        lengths = {poll.length for poll in polls if poll.is_fresh and one['times_ns'][4] < poll.before and poll.after < one['times_ns'][-1]}
+        assert lengths <= {one['length'] or 0}, (one['length'], lengths)
+        seen += len(lengths)
+    assert seen > len(truth) / 2, seen
+
+
 def never_lies(python, environment):
     polls, truth, _ = count(python, 'Restless', 0, 0.0005, 0.3, environment=environment, poll_us=1000)
     is_consistent([poll for poll in polls if poll.is_fresh], truth)
@@ -244,6 +256,7 @@ with tempfile.TemporaryDirectory() as folder:
         for kind in STORED:
             check(f'{version}, {kind}', counts_stand_in, path, environment, kind)
         check(f'{version}, short passes', follows_short_ones, path, environment, 'short')
+        check(f'{version}, sized', measures, path, environment)
         check(f'{version}, restless', never_lies, path, environment)
         check(f'{version}, garbage', is_not_fooled, path, environment)
         check(f'{version}, ends', outlives_it, path, environment)

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "src/sources/python/loops/py_loops.h"
-#include "src/sources/python/loops/py_opcodes.h"
+#include "src/sources/python/code/py_opcodes.h"
 
 static int64_t now_of(clockid_t clock)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/sources/python/code/py_instructions.h"
 #include "src/sources/python/loops/py_bytecode.h"
 #include "tests/support/suite.h"
 

@@ -174,7 +174,21 @@ def of_kind(name):
         one.got()
 
 
-KINDS = {'plain': plain, 'shuffled': shuffled, 'zip': zipped, 'enumerate': enumerated, 'tqdm': with_tqdm, 'nested': nested, 'persistent': persistent, 'short': short, 'dying': dying,
+def sized():
+    """Whose samplers' __len__ have other forms."""
+    from sized import SIZES
+    all_kept = [loader(30) for _ in SIZES]
+    for number, form in enumerate(SIZES):
+        kept = all_kept[number]
+        kept.index_sampler = form(30 + number)
+        assert SIZES[form] in (None, len(kept.index_sampler)), form
+        one = Pass(100)
+        for _ in kept:
+            one.got()
+        one.truth['length'] = SIZES[form]
+
+
+KINDS = {'plain': plain, 'shuffled': shuffled, 'zip': zipped, 'enumerate': enumerated, 'tqdm': with_tqdm, 'nested': nested, 'persistent': persistent, 'short': short, 'sized': sized, 'dying': dying,
          'garbage': garbage, 'in_globals': in_globals, 'in_attribute': in_attribute}
 
 def take_words(kind, workers, step, seconds):

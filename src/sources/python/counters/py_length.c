@@ -1,5 +1,6 @@
 #include "src/sources/python/counters/py_length.h"
 
+#include "src/sources/python/code/py_size.h"
 #include "src/sources/python/counters/py_locals.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
@@ -10,60 +11,14 @@ static bool get_int(const struct py_process *process, uint64_t object, const cha
 	return py_attribute_get(process, object, name, &value) && py_int_read(process, value, out);
 }
 
-static bool get_size(const struct py_process *process, uint64_t object, const char *name, uint64_t *out)
-{
-	uint64_t value;
-	return py_attribute_get(process, object, name, &value) && py_size_read(process, value, out);
-}
-
-/* The size of torch's own Subset or a plain sequence; the size of other datasets only Python can compute. */
-static bool data_size(const struct py_process *process, uint64_t data, uint64_t *out)
-{
-	if (py_size_read(process, data, out))
-		return true;
-	return py_is_exactly(process, data, "torch.utils.data.dataset", "Subset") &&
-		get_size(process, data, "indices", out);
-}
-
-static bool source_size(const struct py_process *process, uint64_t sampler, uint64_t *out)
-{
-	uint64_t source;
-	return py_attribute_get(process, sampler, "data_source", &source) && data_size(process, source, out);
-}
-
-static bool random_size(const struct py_process *process, uint64_t sampler, uint64_t *out)
-{
-	return get_int(process, sampler, "_num_samples", out) || source_size(process, sampler, out);
-}
-
-static bool drawn_size(const struct py_process *process, uint64_t sampler, uint64_t *out)
-{
-	return get_int(process, sampler, "num_samples", out);
-}
-
-static bool index_size(const struct py_process *process, uint64_t sampler, uint64_t *out)
-{
-	return get_size(process, sampler, "indices", out);
-}
-
-/* The samplers' __len__, by class. */
-static const struct {
-	const char *module, *name;
-	bool (*size)(const struct py_process *process, uint64_t sampler, uint64_t *out);
-} samplers[] = {
-	{ "torch.utils.data.sampler", "RandomSampler", random_size },
-	{ "torch.utils.data.sampler", "SequentialSampler", source_size },
-	{ "torch.utils.data.sampler", "SubsetRandomSampler", index_size },
-	{ "torch.utils.data.sampler", "WeightedRandomSampler", drawn_size },
-	{ "torch.utils.data.distributed", "DistributedSampler", drawn_size },
-};
-
+/* RandomSampler's __len__ has two ways through it: its classes' are read by py_size_of if they have their own. */
 static bool sampler_size(const struct py_process *process, uint64_t sampler, uint64_t *out)
 {
-	for (size_t i = 0; i < sizeof samplers / sizeof *samplers; i++)
-		if (py_is_exactly(process, sampler, samplers[i].module, samplers[i].name))
-			return samplers[i].size(process, sampler, out);
-	return py_size_read(process, sampler, out);
+	uint64_t source;
+	return py_size_of(process, sampler, out) ||
+		(py_is_derived(process, sampler, "RandomSampler") &&
+			(get_int(process, sampler, "_num_samples", out) ||
+				(py_attribute_get(process, sampler, "data_source", &source) && py_size_of(process, source, out))));
 }
 
 /* -- sizes that running samplers store -- */
@@ -87,13 +42,22 @@ static bool range_size(const struct py_process *process, uint64_t range_iterator
 	return true;
 }
 
-/* RandomSampler.__iter__ starts with n = len(self.data_source). */
-static bool random_left(const struct py_process *process, uint64_t generator, uint64_t sampler, uint64_t *out)
+/* RandomSampler.__iter__ starts with n = len(self.data_source). One that is derived from it may delegate to it. */
+static bool random_left(
+	const struct py_process *process, uint64_t generator, uint64_t sampler, bool may_delegate, uint64_t *out)
 {
 	struct py_activation frame;
-	uint64_t self, count;
-	return py_generator_frame(process, generator, &frame) && py_local_get(process, &frame, "self", &self) &&
-		self == sampler && py_local_get(process, &frame, "n", &count) && py_int_read(process, count, out);
+	uint64_t self, number, held[PY_LOCALS_MAX];
+	if (!py_generator_frame(process, generator, &frame) || !py_local_first(process, &frame, &self) || self != sampler)
+		return false;
+	if (py_local_get(process, &frame, "n", &number) && py_int_read(process, number, out))
+		return true;
+	size_t count = may_delegate ? py_locals_read(process, &frame, held) : 0;
+	for (size_t i = 0; i < count; i++)
+		if (held[i] != generator && py_is(process, held[i], PY_GENERATOR) &&
+			random_left(process, held[i], sampler, false, out))
+			return true;
+	return false;
 }
 
 /* The result of the dataset's own __len__, if torch's running samplers store it. `iterator`: of the sampler itself. */
@@ -103,11 +67,10 @@ static bool stored_size(const struct py_process *process, uint64_t iterator, uin
 	bool replaces;
 	if (py_is_exactly(process, sampler, "torch.utils.data.sampler", "SequentialSampler"))
 		return range_size(process, iterator, out);
-	if (!py_is_exactly(process, sampler, "torch.utils.data.sampler", "RandomSampler") ||
-		get_int(process, sampler, "_num_samples", &unused))
+	if (!py_is_derived(process, sampler, "RandomSampler") || get_int(process, sampler, "_num_samples", &unused))
 		return false;
 	return py_attribute_get(process, sampler, "replacement", &unused) && py_bool_read(process, unused, &replaces) &&
-		!replaces && random_left(process, iterator, sampler, out);
+		!replaces && random_left(process, iterator, sampler, true, out);
 }
 
 /* BatchSampler.__iter__ has sampler_iter = iter(self.sampler). */

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "src/sources/python/loops/py_exits.h"
-#include "src/sources/python/loops/py_graph.h"
+#include "src/sources/python/code/py_graph.h"
+#include "src/sources/python/code/py_instructions.h"
 #include "src/sources/python/loops/py_operands.h"
 #include "src/sources/python/loops/py_yields.h"
 

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/sources/python/loops/py_opcodes.h"
+#include "src/sources/python/code/py_opcodes.h"
 
-enum { PY_BYTES_MAX = 1 << 18, PY_CODE_LOOPS_MAX = 128, PY_STORES_MAX = 256, PY_EXITS_MAX = 32, PY_NO_LOOP = -1 };
+enum { PY_CODE_LOOPS_MAX = 128, PY_STORES_MAX = 256, PY_EXITS_MAX = 32, PY_NO_LOOP = -1 };
 enum { PY_OPERAND_NAMES = 4, PY_EXIT_SIDES = 2 };
 #define PY_NO_INDEX UINT32_MAX
 /* In place of the index of a constant: an int itself, below 256. */

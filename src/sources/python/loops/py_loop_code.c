@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/sources/python/code/py_instructions.h"
 #include "src/sources/python/py_code.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
-enum { TRIES = 3, TUPLE_SIZE = 16, BYTES = 32, HEAD_MAX = 256 };
+enum { TRIES = 3, TUPLE_SIZE = 16, HEAD_MAX = 256 };
 
 /* From CPython's Include/cpython/{code,frameobject}.h and Include/internal/pycore_frame.h; checked against the headers
  * of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14.10 and 3.15.2. */
@@ -147,26 +148,6 @@ static bool count_cells(const struct py_process *process, uint64_t tuple, uint32
 		return false;
 	*count += (uint32_t)size;
 	return true;
-}
-
-/* The instructions; NULL: they could not be read. */
-static unsigned char *read_bytes(
-	const struct py_process *process, const unsigned char *head, uint64_t address, size_t *size)
-{
-	const struct py_layout *layout = &process->location.layout;
-	uint64_t at = address + layout->code_bytes, count = 2 * word_at(head, TUPLE_SIZE);
-	if (layout->ip != PY_IP_ADDRESS) { /* a bytes object of its own */
-		at = word_at(head, layout->code_bytes) + BYTES;
-		if (!remote_word(process->pid, at - BYTES + TUPLE_SIZE, &count))
-			return NULL;
-	}
-	unsigned char *bytes = count > 0 && count <= PY_BYTES_MAX ? malloc(count) : NULL;
-	if (bytes && remote_read(process->pid, at, bytes, count)) {
-		*size = count;
-		return bytes;
-	}
-	free(bytes);
-	return NULL;
 }
 
 /* Since 3.10 the condition of a `while` is compiled twice, before the loop and at its end: the loop begins with its
@@ -343,7 +324,7 @@ static bool read_code(const struct py_process *process, uint64_t address, struct
 		(!count_cells(process, word_at(head, offsets->own_cells), &out->local_count) ||
 			!count_cells(process, word_at(head, offsets->free_cells), &out->local_count)))
 		return false;
-	unsigned char *bytes = read_bytes(process, head, address, &size);
+	unsigned char *bytes = py_instructions_read(process, address, &size);
 	bool is_good = bytes && read_loops(process, head, bytes, size, out) && is_current(process, out);
 	free(bytes);
 	return is_good;

@@ -4,7 +4,7 @@
 #define PMTOP_SOURCES_PYTHON_LOOPS_PY_OPERANDS_H
 
 #include "src/sources/python/loops/py_bytecode.h"
-#include "src/sources/python/loops/py_graph.h"
+#include "src/sources/python/code/py_graph.h"
 
 /* Where an operand ends: the instruction, and whether the second local of its two is taken already. */
 struct py_cursor {

@@ -3,7 +3,7 @@
 #define PMTOP_SOURCES_PYTHON_LOOPS_PY_YIELDS_H
 
 #include "src/sources/python/loops/py_bytecode.h"
-#include "src/sources/python/loops/py_graph.h"
+#include "src/sources/python/code/py_graph.h"
 
 /* Sets yields_once, is_first_delegation and advance of a loop, and marks what follows its yield. */
 void py_yields_find(struct py_graph *graph, struct py_bytecode *code, int loop);

@@ -1,11 +1,11 @@
 /* py_graph.h: the instructions of a code object of CPython, and which may follow which. Private to
- * src/sources/python/loops. */
+ * src/sources/python. */
 #ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_GRAPH_H
 #define PMTOP_SOURCES_PYTHON_LOOPS_PY_GRAPH_H
 
 #include <stddef.h>
 
-#include "src/sources/python/loops/py_opcodes.h"
+#include "src/sources/python/code/py_opcodes.h"
 
 enum { PY_GRAPH_NOWHERE = -1, PY_GRAPH_EDGES = 2 };
 

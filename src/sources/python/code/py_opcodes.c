@@ -1,4 +1,4 @@
-#include "src/sources/python/loops/py_opcodes.h"
+#include "src/sources/python/code/py_opcodes.h"
 
 #include <stddef.h>
 

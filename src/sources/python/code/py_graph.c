@@ -1,4 +1,4 @@
-#include "src/sources/python/loops/py_graph.h"
+#include "src/sources/python/code/py_graph.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* py_opcodes.h: what pmtop needs to know of CPython's instructions: which jump, loop, store and call. Private to
- * src/sources/python/loops.
+ * src/sources/python.
  *
  * A running CPython (from 3.11 on) replaces instructions by specialized ones in place and stores caches behind them, so
  * the table has those too. tests/terminal/loops.py compares the table with each interpreter that it finds. */
