@@ -59,6 +59,27 @@ START_TEST(the_innermost_loop_with_the_optimizer_has_the_steps)
 }
 END_TEST
 
+/* `while not done: agent.total_steps += 1` in each episode. */
+START_TEST(an_int_that_goes_on_behind_its_loop_counts_the_passes_before_too)
+{
+	const struct stacks_epoch epoch = { .key = 2 };
+	struct seen *total = add_int(add(0, "while not done:", PY_LOOP_OTHER, 0), "agent.total_steps", false);
+	loops.steps = total;
+	loops.serial = 1;
+	loops.epoch = epoch;
+	loops.yielded = 120;
+	total->loop.position = 125;
+	ck_assert_uint_eq(stacks_loops_base(&loops, &epoch), 0);
+	total->loop.position = 3; /* it begins anew */
+	ck_assert_uint_eq(stacks_loops_base(&loops, &epoch), 120);
+	loops.base = 120;
+	loops.yielded = 160;
+	total->loop.position = 45;
+	ck_assert_uint_eq(stacks_loops_base(&loops, &epoch), 120);
+	ck_assert_uint_eq(stacks_loops_base(&loops, &(struct stacks_epoch){ .key = 3 }), 0);
+}
+END_TEST
+
 /* As on a machine so slow that close readings find the same pass again. */
 START_TEST(a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too)
 {
@@ -334,6 +355,7 @@ int main(void)
 	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);
 	tcase_add_test(tests, epochs_around_a_loop_without_a_position_are_no_steps_without_torch);
 	tcase_add_test(tests, the_innermost_loop_with_the_optimizer_has_the_steps);
+	tcase_add_test(tests, an_int_that_goes_on_behind_its_loop_counts_the_passes_before_too);
 	tcase_add_test(tests, a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too);
 	tcase_add_test(tests, what_a_for_assigns_counts_it_only_if_it_is_one_int);
 	tcase_add_test(tests, items_of_itertools_are_no_steps);

@@ -169,7 +169,7 @@ static void take_position(struct stacks_loops *loops, int64_t now_ns)
 static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
 {
 	struct stacks_epoch epoch = stacks_loops_epoch_of_steps(loops);
-	loops->base = loops->serial && epoch.key == loops->epoch.key ? loops->yielded : 0;
+	loops->base = stacks_loops_base(loops, &epoch);
 	loops->epoch = epoch;
 	loops->is_first = !loops->serial && loops->is_from_start && loops->steps->restarts == 0;
 	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
