@@ -69,14 +69,14 @@ START_TEST(an_int_that_goes_on_behind_its_loop_counts_the_passes_before_too)
 	loops.epoch = epoch;
 	loops.yielded = 120;
 	total->loop.position = 125;
-	ck_assert_uint_eq(stacks_loops_base(&loops, &epoch), 0);
+	ck_assert_uint_eq(stacks_loops_origin(&loops, &epoch), 0);
 	total->loop.position = 3; /* it begins anew */
-	ck_assert_uint_eq(stacks_loops_base(&loops, &epoch), 120);
-	loops.base = 120;
+	ck_assert_uint_eq(stacks_loops_origin(&loops, &epoch), 120);
+	loops.origin = 120;
 	loops.yielded = 160;
 	total->loop.position = 45;
-	ck_assert_uint_eq(stacks_loops_base(&loops, &epoch), 120);
-	ck_assert_uint_eq(stacks_loops_base(&loops, &(struct stacks_epoch){ .key = 3 }), 0);
+	ck_assert_uint_eq(stacks_loops_origin(&loops, &epoch), 120);
+	ck_assert_uint_eq(stacks_loops_origin(&loops, &(struct stacks_epoch){ .key = 3 }), 0);
 }
 END_TEST
 

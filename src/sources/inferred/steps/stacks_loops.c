@@ -39,7 +39,7 @@ void stacks_loops_choose(struct stacks_loops *loops, const char *wanted)
 	loops->steps = NULL;
 	loops->is_running = loops->is_stopping = false;
 	loops->epoch = (struct stacks_epoch){ 0, 0, 0 };
-	loops->base = loops->yielded = loops->length = 0;
+	loops->base = loops->origin = loops->yielded = loops->length = 0;
 	loops->close_until_ns = loops->epoch_until_ns = 0;
 }
 
@@ -160,16 +160,17 @@ static void take_position(struct stacks_loops *loops, int64_t now_ns)
 {
 	const struct py_loop *loop = &loops->steps->loop;
 	uint64_t length = stacks_loop_is_variable(loop) || !loop->length ? loops->end : loop->length;
-	loops->yielded = loops->base + stacks_loop_position(loops->steps);
+	loops->yielded = loops->origin + stacks_loop_position(loops->steps);
 	loops->yielded_ns = now_ns;
-	loops->length = loops->base == 0 && length >= loops->yielded ? length : 0;
+	loops->length = loops->origin == 0 && length >= loops->yielded ? length : 0;
 }
 
 /* A pass of the step loop begins, in the same epoch as the last one or in the next. */
 static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
 {
 	struct stacks_epoch epoch = stacks_loops_epoch_of_steps(loops);
-	loops->base = stacks_loops_base(loops, &epoch);
+	loops->origin = stacks_loops_origin(loops, &epoch);
+	loops->base = loops->serial && epoch.key == loops->epoch.key ? loops->yielded : 0;
 	loops->epoch = epoch;
 	loops->is_first = !loops->serial && loops->is_from_start && loops->steps->restarts == 0;
 	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
@@ -186,7 +187,7 @@ static bool follow(struct stacks_loops *loops, int64_t now_ns)
 	enum py_loop_reading reading = py_loop_poll(loops->reader, &steps->loop);
 	if (reading != PY_LOOP_GOOD)
 		return reading == PY_LOOP_UNSURE;
-	if (steps->goes_back || loops->base + stacks_loop_position(steps) < loops->yielded) {
+	if (steps->goes_back || loops->origin + stacks_loop_position(steps) < loops->yielded) {
 		steps->restarts += stacks_loop_is_variable(&steps->loop);
 		return false;
 	}
@@ -387,6 +388,8 @@ static void take_steps(struct stacks_loops *loops, struct seen *steps)
 		loops->is_other |= stacks_loop_is_inside(before, steps) || stacks_loop_is_inside(steps, before);
 		loops->yielded = 0;
 		loops->pass_ns = 0;
+	} else if (before && before != steps) {
+		loops->origin = loops->yielded - stacks_loop_position(steps);
 	}
 	loops->steps = steps;
 }

@@ -286,11 +286,11 @@ struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops)
 }
 
 /* A bar has a name, too, and goes on counting as an int does. */
-uint64_t stacks_loops_base(const struct stacks_loops *loops, const struct stacks_epoch *epoch)
+uint64_t stacks_loops_origin(const struct stacks_loops *loops, const struct stacks_epoch *epoch)
 {
 	bool is_same = loops->serial && epoch->key == loops->epoch.key;
-	bool goes_on = *loops->steps->loop.name && stacks_loop_position(loops->steps) >= loops->yielded - loops->base;
-	return !is_same ? 0 : goes_on ? loops->base : loops->yielded;
+	bool goes_on = *loops->steps->loop.name && stacks_loop_position(loops->steps) >= loops->yielded - loops->origin;
+	return !is_same ? 0 : goes_on ? loops->origin : loops->yielded;
 }
 
 bool stacks_loops_is_in_epochs(struct stacks_loops *loops)

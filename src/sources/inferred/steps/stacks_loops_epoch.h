@@ -15,9 +15,9 @@ bool stacks_loop_is_variable(const struct py_loop *loop);
 bool stacks_loop_is_inside(const struct seen *a, const struct seen *b);
 /* Fills what the text of a new entry, and of its loop, says of epochs. */
 void stacks_loop_note_epoch(struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner);
-/* The steps of earlier passes in this epoch that the position of a new one does not include: a variable that begins
- * anew counts its own pass, one that goes on counts those before, too. */
-uint64_t stacks_loops_base(const struct stacks_loops *loops, const struct stacks_epoch *epoch);
+/* stacks_loops.origin of a pass that begins: a variable that begins anew counts only this pass, one that goes on counts
+ * those before, too. */
+uint64_t stacks_loops_origin(const struct stacks_loops *loops, const struct stacks_epoch *epoch);
 /* Whether the loop of epochs around the steps', as last read, still runs. */
 bool stacks_loops_is_in_epochs(struct stacks_loops *loops);
 /* The epoch of the pass that begins. Without an epoch loop all passes are one, without a number. */
