@@ -492,7 +492,7 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 		epoch->gap_ns = now_ns - epoch->yielded_ns;
 		epoch->yielded_ns = now_ns;
 	}
-	if (is_known && epoch->emitted > 0 && is_fast(steps) && counted->yielded == epoch->yielded &&
+	if (is_known && is_fast(steps) && counted->yielded == epoch->yielded &&
 		is_stalled(steps, now_ns - epoch->yielded_ns) && epoch->yielded > epoch->emitted)
 		emit_batches(steps, epoch, false, epoch->yielded_ns);
 	bool is_first = !is_fast(steps) && (epoch->emitted == 0 || steps->current != epoch->serial),
