@@ -80,6 +80,20 @@ START_TEST(an_int_that_goes_on_behind_its_loop_counts_the_passes_before_too)
 }
 END_TEST
 
+START_TEST(a_loop_that_seldom_has_the_steps_counts_no_epochs)
+{
+	struct seen *acts = add(0, "for t in range(400000)", PY_LOOP_RANGE, 400000);
+	struct seen *updates = add(1, "for i in range(50)", PY_LOOP_RANGE, 50);
+	updates->restarts = 2;
+	ck_assert(stacks_loop_has_seldom(acts, updates));
+	updates->restarts = 40; /* each of its iterations has them; readings missed some */
+	ck_assert(!stacks_loop_has_seldom(acts, updates));
+	updates->restarts = 2;
+	updates->loop.has_position = false; /* then nothing is known of its passes */
+	ck_assert(!stacks_loop_has_seldom(acts, updates));
+}
+END_TEST
+
 /* As on a machine so slow that close readings find the same pass again. */
 START_TEST(a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too)
 {
@@ -355,6 +369,7 @@ int main(void)
 	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);
 	tcase_add_test(tests, epochs_around_a_loop_without_a_position_are_no_steps_without_torch);
 	tcase_add_test(tests, the_innermost_loop_with_the_optimizer_has_the_steps);
+	tcase_add_test(tests, a_loop_that_seldom_has_the_steps_counts_no_epochs);
 	tcase_add_test(tests, an_int_that_goes_on_behind_its_loop_counts_the_passes_before_too);
 	tcase_add_test(tests, a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too);
 	tcase_add_test(tests, what_a_for_assigns_counts_it_only_if_it_is_one_int);
