@@ -80,6 +80,23 @@ START_TEST(an_int_that_goes_on_behind_its_loop_counts_the_passes_before_too)
 }
 END_TEST
 
+/* for e in range(50): losses = list(map(step, batches)) */
+START_TEST(a_loop_whose_iterations_have_many_updates_has_no_steps)
+{
+	struct seen *rounds = add(0, "for e in range(50)", PY_LOOP_RANGE, 50);
+	rounds->updates_max = 2; /* a GAN */
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), rounds);
+	rounds->updates_max = 12;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	rounds->updates_max = 2;
+	rounds->advanced = 0; /* in its first iteration more may follow */
+	loops.trained_ns = loops.read_ns - 2 * NS_PER_S;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	loops.trained_ns = loops.read_ns - 6 * NS_PER_S;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), rounds);
+}
+END_TEST
+
 START_TEST(a_loop_that_seldom_has_the_steps_counts_no_epochs)
 {
 	struct seen *acts = add(0, "for t in range(400000)", PY_LOOP_RANGE, 400000);
@@ -369,6 +386,7 @@ int main(void)
 	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);
 	tcase_add_test(tests, epochs_around_a_loop_without_a_position_are_no_steps_without_torch);
 	tcase_add_test(tests, the_innermost_loop_with_the_optimizer_has_the_steps);
+	tcase_add_test(tests, a_loop_whose_iterations_have_many_updates_has_no_steps);
 	tcase_add_test(tests, a_loop_that_seldom_has_the_steps_counts_no_epochs);
 	tcase_add_test(tests, an_int_that_goes_on_behind_its_loop_counts_the_passes_before_too);
 	tcase_add_test(tests, a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too);

@@ -252,13 +252,16 @@ bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted
 
 /* -- readings -- */
 
-static void note_turns(const struct stacks_loops *loops, struct seen *epochs)
+static void note_turns(const struct stacks_loops *loops, struct seen *seen)
 {
-	if (epochs->loop.position != epochs->turn_at)
-		epochs->turns_before = loops->turns;
-	epochs->turn_at = epochs->loop.position;
-	unsigned turns = loops->turns - epochs->turns_before;
-	epochs->turns_max = turns > epochs->turns_max ? turns : epochs->turns_max;
+	if (seen->loop.position != seen->turn_at) {
+		seen->turns_before = loops->turns;
+		seen->updates_before = loops->updates;
+	}
+	seen->turn_at = seen->loop.position;
+	unsigned turns = loops->turns - seen->turns_before, updates = loops->updates - seen->updates_before;
+	seen->turns_max = turns > seen->turns_max ? turns : seen->turns_max;
+	seen->updates_max = updates > seen->updates_max ? updates : seen->updates_max;
 }
 
 static bool is_at(const struct seen *seen, uint64_t code, const int *lines, size_t depth)
@@ -281,8 +284,7 @@ static void note_around(struct stacks_loops *loops, const struct py_site *site, 
 			seen->trained++;
 			seen->optimized += is_optimizer;
 			seen->hidden += *is_hidden;
-			if (seen->is_epoch)
-				note_turns(loops, seen);
+			note_turns(loops, seen);
 		}
 		*is_hidden |= !is_read;
 	}
@@ -296,6 +298,8 @@ static void note_training(struct stacks_loops *loops, const struct py_sample *sa
 	bool is_update = trained >= 0 && !stacks_training_is_derivative(sample, trained);
 	loops->turns += is_update && !loops->was_training;
 	loops->was_training = is_update;
+	loops->updates += is_update && is_optimizer && !loops->was_optimizer;
+	loops->was_optimizer = is_update && is_optimizer;
 	loops->has_torch = loops->has_torch || stacks_training_has_torch(sample);
 	for (size_t i = trained < 0 ? sample->count : (size_t)trained + 1; i < sample->count; i++)
 		note_around(loops, &sample->sites[i], is_optimizer, &is_hidden);

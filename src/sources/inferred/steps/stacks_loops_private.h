@@ -31,9 +31,9 @@ struct seen {
 		optimized;     /* readings that had it, those with backward or optimizer in it, with the latter */
 	unsigned restarts; /* times that another iterator was found */
 	unsigned close_reads, close_restarts; /* of which within CLOSE_NS of the reading before */
-	/* Of a loop of epochs: how often training began in one iteration, at most; the iteration turn_at, and
-	 * stacks_loops.turns when it was first seen. */
-	unsigned turns_max, turns_before;
+	/* How often training, and the optimizer, began in one iteration, at most; the iteration turn_at, and
+	 * stacks_loops.turns and updates when it was first seen. */
+	unsigned turns_max, turns_before, updates_max, updates_before;
 	/* Of which, samples of training within another loop inside it that cannot be read: over a DataLoader, or a `while`.
 	 */
 	unsigned hidden;
@@ -58,8 +58,8 @@ struct stacks_loops {
 	} around[STACKS_AROUND_MAX];
 	size_t around_count;
 	unsigned reads, trained, optimized; /* readings; samples in training, of which in the optimizer */
-	unsigned turns;                     /* samples in training after one that was not */
-	bool has_torch, was_training;
+	unsigned turns, updates;            /* samples in training, in the optimizer, after one that was not */
+	bool has_torch, was_training, was_optimizer;
 	int64_t since_ns, read_ns, trained_ns; /* begin; last reading; first sample in training */
 	int64_t close_until_ns;                /* until then close readings are taken; 0 = never yet */
 	int64_t epoch_until_ns;                /* until then an epoch loop is sought */
