@@ -35,6 +35,7 @@ static struct py_counted run_pass_in(const char *function, uint64_t sampler, uin
 			struct py_sample sample = { .is_whole = true, .count = 1 };
 			sample.sites[0].known = trains && i ? &backward : &forward;
 			pass.advanced_ns = now_ns += 10 * NS_PER_MS;
+			sample.sites[0].ip = (uint64_t)now_ns;
 			stacks_evidence_note(&evidence, &sample, &pass, 1, now_ns);
 			stacks_evidence_judge(&evidence, &pass, now_ns);
 		}
@@ -66,6 +67,24 @@ START_TEST(a_loader_that_trained_trains)
 	ck_assert(pass.trains && !pass.evaluates);
 	pass = run_pass(1, 400, false);
 	ck_assert(pass.evaluates && !pass.trains);
+}
+END_TEST
+
+/* A collective that waits for another rank, a debugger: each sample finds the same instruction. */
+START_TEST(a_loader_that_trained_trains_while_a_batch_of_it_hangs)
+{
+	struct py_sample sample = { .is_whole = true, .count = 1 };
+	run_pass(1, 40, true);
+	struct py_counted pass = { .serial = ++serial, .sampler = 1, .length = 40, .function = "", .file = "" };
+	for (pass.yielded = 1; pass.yielded < 10; pass.yielded++)
+		for (int i = 0; i < (pass.yielded < 9 ? 1 : 30); i++) {
+			sample.sites[0].known = &forward;
+			sample.sites[0].ip = pass.yielded;
+			pass.advanced_ns = pass.yielded < 9 ? now_ns += 10 * NS_PER_MS : now_ns;
+			stacks_evidence_note(&evidence, &sample, &pass, 1, now_ns);
+			stacks_evidence_judge(&evidence, &pass, now_ns);
+		}
+	ck_assert(pass.trains && !pass.evaluates);
 }
 END_TEST
 
@@ -161,6 +180,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, start, NULL);
 	tcase_add_test(tests, a_pass_without_backward_validates_beside_one_that_trains);
 	tcase_add_test(tests, a_loader_that_trained_trains);
+	tcase_add_test(tests, a_loader_that_trained_trains_while_a_batch_of_it_hangs);
 	tcase_add_test(tests, a_pass_too_short_for_samples_validates_in_another_function_than_that_which_trains);
 	tcase_add_test(tests, code_of_pytorch_is_known_by_its_own_folders_and_not_while_it_is_imported);
 	tcase_add_test(tests, a_short_pass_of_a_new_loader_where_another_trains_is_unknown);

@@ -74,6 +74,28 @@ START_TEST(other_loops_have_their_loaders_length)
 }
 END_TEST
 
+/* batches = iter(loader); for epoch in range(9): for batch in islice(batches, 100): … */
+START_TEST(a_pass_that_goes_on_in_other_epochs_has_several)
+{
+	struct stacks_span span = { .serial = 0 };
+	struct py_counted one = pass(1, 40, 0);
+	ck_assert(!stacks_span_note(&span, &one, 1, false));
+	one.yielded = 120;
+	ck_assert(!stacks_span_note(&span, &one, 2, false));
+	ck_assert(!stacks_span_note(&span, &one, 2, true)); /* it is over, and its iterator remains */
+	one.yielded = 180;
+	ck_assert(stacks_span_note(&span, &one, 2, false));
+	one = pass(2, 40, 0);
+	ck_assert(!stacks_span_note(&span, &one, 0, true)); /* the epoch in which pmtop attached */
+	one.yielded = 44;
+	ck_assert(stacks_span_note(&span, &one, 0, true));
+	one = pass(3, 40, 0);
+	ck_assert(!stacks_span_note(&span, &one, 0, false));
+	one.yielded = 80;
+	ck_assert(!stacks_span_note(&span, &one, 2, false));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_limits");
@@ -82,6 +104,7 @@ int main(void)
 	tcase_add_test(tests, a_loop_over_two_loaders_at_once_ends_with_the_first);
 	tcase_add_test(tests, a_slice_of_a_loader_has_its_own_length_or_none);
 	tcase_add_test(tests, other_loops_have_their_loaders_length);
+	tcase_add_test(tests, a_pass_that_goes_on_in_other_epochs_has_several);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

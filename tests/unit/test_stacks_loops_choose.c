@@ -59,6 +59,58 @@ START_TEST(the_innermost_loop_with_the_optimizer_has_the_steps)
 }
 END_TEST
 
+/* `while not done: agent.total_steps += 1` in each episode. */
+START_TEST(an_int_that_goes_on_behind_its_loop_counts_the_passes_before_too)
+{
+	const struct stacks_epoch epoch = { .key = 2 };
+	struct seen *total = add_int(add(0, "while not done:", PY_LOOP_OTHER, 0), "agent.total_steps", false);
+	loops.steps = total;
+	loops.serial = 1;
+	loops.epoch = epoch;
+	loops.yielded = 120;
+	total->loop.position = 125;
+	ck_assert_uint_eq(stacks_loops_origin(&loops, &epoch), 0);
+	total->loop.position = 3; /* it begins anew */
+	ck_assert_uint_eq(stacks_loops_origin(&loops, &epoch), 120);
+	loops.origin = 120;
+	loops.yielded = 160;
+	total->loop.position = 45;
+	ck_assert_uint_eq(stacks_loops_origin(&loops, &epoch), 120);
+	ck_assert_uint_eq(stacks_loops_origin(&loops, &(struct stacks_epoch){ .key = 3 }), 0);
+}
+END_TEST
+
+/* for e in range(50): losses = list(map(step, batches)) */
+START_TEST(a_loop_whose_iterations_have_many_updates_has_no_steps)
+{
+	struct seen *rounds = add(0, "for e in range(50)", PY_LOOP_RANGE, 50);
+	rounds->updates_max = 2; /* a GAN */
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), rounds);
+	rounds->updates_max = 12;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	rounds->updates_max = 2;
+	rounds->advanced = 0; /* in its first iteration more may follow */
+	loops.trained_ns = loops.read_ns - 2 * NS_PER_S;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	loops.trained_ns = loops.read_ns - 6 * NS_PER_S;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), rounds);
+}
+END_TEST
+
+START_TEST(a_loop_that_seldom_has_the_steps_counts_no_epochs)
+{
+	struct seen *acts = add(0, "for t in range(400000)", PY_LOOP_RANGE, 400000);
+	struct seen *updates = add(1, "for i in range(50)", PY_LOOP_RANGE, 50);
+	updates->restarts = 2;
+	ck_assert(stacks_loop_has_seldom(acts, updates));
+	updates->restarts = 40; /* each of its iterations has them; readings missed some */
+	ck_assert(!stacks_loop_has_seldom(acts, updates));
+	updates->restarts = 2;
+	updates->loop.has_position = false; /* then nothing is known of its passes */
+	ck_assert(!stacks_loop_has_seldom(acts, updates));
+}
+END_TEST
+
 /* As on a machine so slow that close readings find the same pass again. */
 START_TEST(a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too)
 {
@@ -334,6 +386,9 @@ int main(void)
 	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);
 	tcase_add_test(tests, epochs_around_a_loop_without_a_position_are_no_steps_without_torch);
 	tcase_add_test(tests, the_innermost_loop_with_the_optimizer_has_the_steps);
+	tcase_add_test(tests, a_loop_whose_iterations_have_many_updates_has_no_steps);
+	tcase_add_test(tests, a_loop_that_seldom_has_the_steps_counts_no_epochs);
+	tcase_add_test(tests, an_int_that_goes_on_behind_its_loop_counts_the_passes_before_too);
 	tcase_add_test(tests, a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too);
 	tcase_add_test(tests, what_a_for_assigns_counts_it_only_if_it_is_one_int);
 	tcase_add_test(tests, items_of_itertools_are_no_steps);

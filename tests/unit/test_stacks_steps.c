@@ -117,6 +117,34 @@ START_TEST(a_pass_that_no_break_ended_is_complete)
 }
 END_TEST
 
+/* For minutes each poll found the same batch in progress. */
+START_TEST(a_run_that_is_killed_while_it_hangs_has_not_done_the_rest_of_its_epoch)
+{
+	go_on(0, LENGTH - 8, 0.04, "train");
+	for (int64_t end_ns = now_ns + 60 * NS_PER_S; now_ns < end_ns; now_ns += NS_PER_S / 20)
+		see(LENGTH - 8, false, "train");
+	stacks_steps_end(steps, now_ns);
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), LENGTH - 8);
+}
+END_TEST
+
+/* Short steps are emitted in groups: not these, of which no further one follows. */
+START_TEST(an_epoch_that_hangs_in_its_first_short_steps_is_shown)
+{
+	go_on(0, LENGTH, 0.02, "train");
+	see(LENGTH, true, "train");
+	serial++;
+	now_ns += 40 * NS_PER_MS;
+	for (int i = 0; i < 40; i++, now_ns += NS_PER_S / 20)
+		see(3, false, "train");
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 2);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), LENGTH + 3);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), LENGTH + 2);
+}
+END_TEST
+
 START_TEST(an_iteration_of_a_loader_is_an_epoch_and_batches_are_contiguous)
 {
 	double min;
@@ -742,6 +770,8 @@ int main(void)
 	TCase *tests = tcase_create("stacks_steps");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, a_pass_that_no_break_ended_is_complete);
+	tcase_add_test(tests, an_epoch_that_hangs_in_its_first_short_steps_is_shown);
+	tcase_add_test(tests, a_run_that_is_killed_while_it_hangs_has_not_done_the_rest_of_its_epoch);
 	tcase_add_test(tests, an_iteration_of_a_loader_is_an_epoch_and_batches_are_contiguous);
 	tcase_add_test(tests, short_batches_are_emitted_with_their_mean);
 	tcase_add_test(tests, a_slow_batch_among_short_ones_has_its_own_time);

@@ -122,12 +122,23 @@ static const struct py_counted *find_active(const struct py_counted *live, size_
 	return active && active->yielded > 0 && !is_complete(active) ? active : NULL;
 }
 
-static void add_sample(struct stacks_evidence *evidence, const struct py_counted *counted, bool trains, int64_t now_ns)
+/* A batch that hangs, or the process that is stopped, is sampled at one instruction again and again. */
+static bool is_at_rest(struct stacks_pass *pass, const struct py_counted *counted, const struct py_sample *sample)
+{
+	const struct py_site *site = &sample->sites[0];
+	bool is_same = counted->yielded == pass->yielded && site->frame == pass->newest.frame && site->ip == pass->newest.ip;
+	pass->newest.frame = site->frame;
+	pass->newest.ip = site->ip;
+	return is_same;
+}
+
+static void add_sample(struct stacks_evidence *evidence, const struct py_counted *counted,
+	const struct py_sample *sample, bool trains, int64_t now_ns)
 {
 	/* One that is new may have begun after the sample, which then is of the pass before it. */
 	bool is_new = !find_pass(evidence, counted->serial);
 	struct stacks_pass *pass = get_pass(evidence, counted, now_ns);
-	if (is_new)
+	if (is_at_rest(pass, counted, sample) || is_new)
 		return;
 	if (counted->yielded != pass->yielded)
 		pass->in_batch = 0;
@@ -170,7 +181,7 @@ void stacks_evidence_note(struct stacks_evidence *evidence, const struct py_samp
 		return;
 	for (size_t i = 0; i < count; i++) {
 		if (&live[i] == active || (live[i].advanced_ns == active->advanced_ns && !is_complete(&live[i])))
-			add_sample(evidence, &live[i], trains, now_ns);
+			add_sample(evidence, &live[i], sample, trains, now_ns);
 		else if (trains)
 			add_shared(evidence, &live[i], active, now_ns);
 	}

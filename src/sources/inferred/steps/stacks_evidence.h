@@ -16,6 +16,9 @@ struct stacks_pass {
 	int64_t since_ns;
 	uint64_t first, yielded; /* batches at the first sample, at the last one */
 	unsigned in_batch;       /* samples of this batch */
+	struct {
+		uint64_t frame, ip;
+	} newest; /* where the newest sample found it */
 	unsigned samples, training;
 	uint64_t shared_at; /* the batch of another pass during which this one advanced, and training was sampled */
 	unsigned shared;    /* how many such batches */

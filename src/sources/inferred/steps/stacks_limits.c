@@ -1,5 +1,8 @@
 #include "src/sources/inferred/steps/stacks_limits.h"
 
+/* A pass may outlive its loop for a while, in which it has no batches. */
+enum { OTHERS_MIN = 2, BATCHES_BETWEEN_MIN = 3 };
+
 static uint64_t shorter(uint64_t a, uint64_t b) { return a == 0 || (b > 0 && b < a) ? b : a; }
 
 static struct stacks_limit *limit_of(struct stacks_limits *limits, uint64_t serial)
@@ -50,4 +53,17 @@ void stacks_limits_apply(
 		if (counted[i].length > 0 && counted[i].yielded > counted[i].length)
 			counted[i].yielded = counted[i].length;
 	}
+}
+
+bool stacks_span_note(struct stacks_span *span, const struct py_counted *counted, uint64_t number, bool is_behind)
+{
+	if (span->serial != counted->serial)
+		*span = (struct stacks_span){ .serial = counted->serial };
+	span->number = span->number ? span->number : number;
+	bool is_other = is_behind || (number && number != span->number);
+	if (is_other && (span->others == 0 || counted->yielded >= span->yielded + BATCHES_BETWEEN_MIN)) {
+		span->others++;
+		span->yielded = counted->yielded;
+	}
+	return span->others >= OTHERS_MIN;
 }

@@ -71,6 +71,8 @@ static bool loop_trains(const struct stacks_loaders *loaders)
 /* Whether these batches are the steps, unless a loop is found. */
 static bool has_steps(struct stacks_loaders *loaders, const struct py_counted *counted, int64_t now_ns)
 {
+	if (counted->serial == loaders->spanning)
+		return !has_loop(loaders) && now_ns - loaders->spanning_ns >= LOOP_WAIT_NS;
 	if (stacks_loops_is_recut(loaders->loops, counted))
 		return false;
 	bool is_awaited = has_loop(loaders) || (!loaders->steps && now_ns - loaders->found_ns < LOOP_WAIT_NS);
@@ -128,7 +130,7 @@ static void note_training_loader(
 	struct stacks_loaders *loaders, const struct py_sample *sample, const struct py_counted *live, size_t count)
 {
 	for (size_t i = 0; i < count && loaders->loops; i++)
-		if (live[i].serial == loaders->training_serial)
+		if (live[i].serial == loaders->training_serial && live[i].serial != loaders->spanning)
 			stacks_loops_note_loader(loaders->loops, &live[i], sample);
 }
 
@@ -180,6 +182,17 @@ static bool awaits_epoch(struct stacks_loaders *loaders, const struct py_counted
 	return known->is_any;
 }
 
+/* What was counted of it so far is of no single epoch. `number`: as in stacks_span_note. */
+static void note_span(struct stacks_loaders *loaders, const struct py_counted *counted, uint64_t number, int64_t now_ns)
+{
+	if (counted->serial == loaders->spanning || counted->is_over ||
+		!stacks_span_note(&loaders->span, counted, number, stacks_loops_is_behind(loaders->loops, counted)))
+		return;
+	loaders->spanning = counted->serial;
+	loaders->spanning_ns = now_ns;
+	stacks_loops_forget_loader(loaders->loops);
+}
+
 /* The epoch that a loop around the DataLoader's counts. Without one, each pass is an epoch. */
 static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted, int64_t now_ns)
 {
@@ -196,6 +209,7 @@ static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted
 		bool is_new = now_ns - counted->found_ns < EPOCH_AGAIN_NS;
 		known->serial = is_new ? 0 : counted->serial;
 		known->read_ns = now_ns;
+		note_span(loaders, counted, is_new ? 0 : known->epoch.number, now_ns);
 	}
 	counted->epoch = known->epoch.number;
 	counted->epochs = known->epoch.count;
@@ -204,8 +218,10 @@ static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted
 /* Where the program itself calls next(), its epochs need not be the loader's passes. */
 static void forget_passes(struct stacks_loaders *loaders, struct py_counted *counted)
 {
-	if (counted->epoch > 0 || !counted->code || !stacks_loops_calls_next(loaders->loops, counted))
+	bool is_spanning = counted->serial == loaders->spanning;
+	if (!is_spanning && (counted->epoch > 0 || !counted->code || !stacks_loops_calls_next(loaders->loops, counted)))
 		return;
+	counted->epoch = counted->epochs = 0;
 	counted->length = 0;
 	counted->epoch_key = PASSES_KEY;
 }

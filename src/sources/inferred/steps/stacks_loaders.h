@@ -59,7 +59,10 @@ struct stacks_loaders {
 	struct stacks_companions companions;
 	struct stacks_limits limits;
 	struct stacks_known_epoch epoch;
-	double loss; /* as last read; NAN = none */
+	struct stacks_span span;
+	uint64_t spanning;   /* serial of a pass with batches of several epochs: a loop has the steps; 0 = none */
+	int64_t spanning_ns; /* since when that is known */
+	double loss;         /* as last read; NAN = none */
 	int64_t loss_ns;
 	struct stacks_steps *steps; /* one of the runs; NULL: nothing to emit yet */
 	int64_t poll_ns;            /* when to poll; INT64_MAX: no loader is known */

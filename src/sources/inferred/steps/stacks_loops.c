@@ -39,7 +39,7 @@ void stacks_loops_choose(struct stacks_loops *loops, const char *wanted)
 	loops->steps = NULL;
 	loops->is_running = loops->is_stopping = false;
 	loops->epoch = (struct stacks_epoch){ 0, 0, 0 };
-	loops->base = loops->yielded = loops->length = 0;
+	loops->base = loops->origin = loops->yielded = loops->length = 0;
 	loops->close_until_ns = loops->epoch_until_ns = 0;
 }
 
@@ -160,15 +160,16 @@ static void take_position(struct stacks_loops *loops, int64_t now_ns)
 {
 	const struct py_loop *loop = &loops->steps->loop;
 	uint64_t length = stacks_loop_is_variable(loop) || !loop->length ? loops->end : loop->length;
-	loops->yielded = loops->base + stacks_loop_position(loops->steps);
+	loops->yielded = loops->origin + stacks_loop_position(loops->steps);
 	loops->yielded_ns = now_ns;
-	loops->length = loops->base == 0 && length >= loops->yielded ? length : 0;
+	loops->length = loops->origin == 0 && length >= loops->yielded ? length : 0;
 }
 
 /* A pass of the step loop begins, in the same epoch as the last one or in the next. */
 static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
 {
 	struct stacks_epoch epoch = stacks_loops_epoch_of_steps(loops);
+	loops->origin = stacks_loops_origin(loops, &epoch);
 	loops->base = loops->serial && epoch.key == loops->epoch.key ? loops->yielded : 0;
 	loops->epoch = epoch;
 	loops->is_first = !loops->serial && loops->is_from_start && loops->steps->restarts == 0;
@@ -186,7 +187,7 @@ static bool follow(struct stacks_loops *loops, int64_t now_ns)
 	enum py_loop_reading reading = py_loop_poll(loops->reader, &steps->loop);
 	if (reading != PY_LOOP_GOOD)
 		return reading == PY_LOOP_UNSURE;
-	if (steps->goes_back || loops->base + stacks_loop_position(steps) < loops->yielded) {
+	if (steps->goes_back || loops->origin + stacks_loop_position(steps) < loops->yielded) {
 		steps->restarts += stacks_loop_is_variable(&steps->loop);
 		return false;
 	}
@@ -251,13 +252,16 @@ bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted
 
 /* -- readings -- */
 
-static void note_turns(const struct stacks_loops *loops, struct seen *epochs)
+static void note_turns(const struct stacks_loops *loops, struct seen *seen)
 {
-	if (epochs->loop.position != epochs->turn_at)
-		epochs->turns_before = loops->turns;
-	epochs->turn_at = epochs->loop.position;
-	unsigned turns = loops->turns - epochs->turns_before;
-	epochs->turns_max = turns > epochs->turns_max ? turns : epochs->turns_max;
+	if (seen->loop.position != seen->turn_at) {
+		seen->turns_before = loops->turns;
+		seen->updates_before = loops->updates;
+	}
+	seen->turn_at = seen->loop.position;
+	unsigned turns = loops->turns - seen->turns_before, updates = loops->updates - seen->updates_before;
+	seen->turns_max = turns > seen->turns_max ? turns : seen->turns_max;
+	seen->updates_max = updates > seen->updates_max ? updates : seen->updates_max;
 }
 
 static bool is_at(const struct seen *seen, uint64_t code, const int *lines, size_t depth)
@@ -280,8 +284,7 @@ static void note_around(struct stacks_loops *loops, const struct py_site *site, 
 			seen->trained++;
 			seen->optimized += is_optimizer;
 			seen->hidden += *is_hidden;
-			if (seen->is_epoch)
-				note_turns(loops, seen);
+			note_turns(loops, seen);
 		}
 		*is_hidden |= !is_read;
 	}
@@ -295,6 +298,8 @@ static void note_training(struct stacks_loops *loops, const struct py_sample *sa
 	bool is_update = trained >= 0 && !stacks_training_is_derivative(sample, trained);
 	loops->turns += is_update && !loops->was_training;
 	loops->was_training = is_update;
+	loops->updates += is_update && is_optimizer && !loops->was_optimizer;
+	loops->was_optimizer = is_update && is_optimizer;
 	loops->has_torch = loops->has_torch || stacks_training_has_torch(sample);
 	for (size_t i = trained < 0 ? sample->count : (size_t)trained + 1; i < sample->count; i++)
 		note_around(loops, &sample->sites[i], is_optimizer, &is_hidden);
@@ -387,6 +392,8 @@ static void take_steps(struct stacks_loops *loops, struct seen *steps)
 		loops->is_other |= stacks_loop_is_inside(before, steps) || stacks_loop_is_inside(steps, before);
 		loops->yielded = 0;
 		loops->pass_ns = 0;
+	} else if (before && before != steps) {
+		loops->origin = loops->yielded - stacks_loop_position(steps);
 	}
 	loops->steps = steps;
 }

@@ -9,7 +9,7 @@
 
 enum { TURNS_MIN = 6, READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, RATE_MAX = 2000 };
 /* Of readings at most CLOSE_NS apart, one in so many finds the loop begun anew. */
-enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3 };
+enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3, UPDATES_MIN = 8 };
 /* The share of readings that find it beside. */
 #define BESIDE_MIN_RATIO 0.1
 #define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
@@ -300,6 +300,16 @@ static bool may_be_counted_better(const struct stacks_loops *loops, const struct
 	return false;
 }
 
+/* An iteration in which the optimizer begins again and again has many steps, in a loop that is not seen: C code runs it
+ * (list(map(step, batches))), or it cannot be read. Until it has gone on, that may not be known. */
+static bool may_hide_steps(const struct stacks_loops *loops, const struct seen *inner)
+{
+	if (stacks_loop_is_variable(&inner->loop) || !inner->loop.has_position || inner == loops->steps)
+		return false;
+	return inner->updates_max >= UPDATES_MIN ||
+		(inner->optimized && inner->advanced == 0 && loops->read_ns - loops->trained_ns < OTHER_WATCH_NS);
+}
+
 /* The innermost loop with the steps, then what counts it best. NULL: not known (yet). */
 static struct seen *choose(struct stacks_loops *loops)
 {
@@ -334,6 +344,8 @@ static struct seen *choose(struct stacks_loops *loops)
 	if (inner->is_epoch && !loops->wanted && most.trained &&
 		(inner->turns_max >= TURNS_MIN || 10 * inner->hidden >= 8 * inner->trained ||
 			loops->read_ns - loops->trained_ns < TURNS_WATCH_NS))
+		return NULL;
+	if (!loops->wanted && may_hide_steps(loops, inner))
 		return NULL;
 	if (still_counts(loops, inner))
 		return loops->steps;

@@ -10,7 +10,7 @@
 
 #include "src/sources/inferred/steps/stacks_loops_part.h"
 
-enum { SEARCH_LINES = 80 };
+enum { SEARCH_LINES = 80, SELDOM_RATIO = 8 };
 
 /* Of the step loop. */
 struct place {
@@ -239,6 +239,12 @@ static bool is_directly_around(const struct seen *steps, const struct seen *seen
 	return steps->loop.depth == 0 && seen->level + 1 == steps->level && seen->loop.depth + 1 == seen->around;
 }
 
+/* Readings may miss some passes. */
+bool stacks_loop_has_seldom(const struct seen *outer, const struct seen *steps)
+{
+	return steps->loop.has_position && outer->advanced > SELDOM_RATIO * (steps->restarts + UINT64_C(1));
+}
+
 static enum rank rank_of(const struct stacks_loops *loops, const struct seen *seen, const struct seen *steps)
 {
 	const struct py_loop *loop = &seen->loop;
@@ -250,7 +256,8 @@ static enum rank rank_of(const struct stacks_loops *loops, const struct seen *se
 		return is_epoch_int(loop) && !seen->is_target ? RANK_INT : RANK_NONE;
 	if (seen->is_epoch)
 		return RANK_NAMED;
-	return steps && is_directly_around(steps, seen) && !stacks_loops_is_part(loops, seen) ? RANK_AROUND : RANK_NONE;
+	bool is_around = steps && is_directly_around(steps, seen) && !stacks_loop_has_seldom(seen, steps);
+	return is_around && !stacks_loops_is_part(loops, seen) ? RANK_AROUND : RANK_NONE;
 }
 
 /* Of `function` and `line`: "" and 0 = unknown. `steps` NULL: unknown. */
@@ -283,6 +290,14 @@ struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops)
 	if (found)
 		read_epoch(loops, found, &place, &epoch);
 	return epoch;
+}
+
+/* A bar has a name, too, and goes on counting as an int does. */
+uint64_t stacks_loops_origin(const struct stacks_loops *loops, const struct stacks_epoch *epoch)
+{
+	bool is_same = loops->serial && epoch->key == loops->epoch.key;
+	bool goes_on = *loops->steps->loop.name && stacks_loop_position(loops->steps) >= loops->yielded - loops->origin;
+	return !is_same ? 0 : goes_on ? loops->origin : loops->yielded;
 }
 
 bool stacks_loops_is_in_epochs(struct stacks_loops *loops)

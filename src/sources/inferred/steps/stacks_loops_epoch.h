@@ -13,8 +13,14 @@ bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int li
 size_t stacks_loop_header_length(const char *text);
 bool stacks_loop_is_variable(const struct py_loop *loop);
 bool stacks_loop_is_inside(const struct seen *a, const struct seen *b);
+/* Whether most iterations of the outer loop lack the steps, and so are no epochs: `for t in range(n): act(); if t % 50 ==
+ * 0: for i in range(50): update()`. */
+bool stacks_loop_has_seldom(const struct seen *outer, const struct seen *steps);
 /* Fills what the text of a new entry, and of its loop, says of epochs. */
 void stacks_loop_note_epoch(struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner);
+/* stacks_loops.origin of a pass that begins: a variable that begins anew counts only this pass, one that goes on counts
+ * those before, too. */
+uint64_t stacks_loops_origin(const struct stacks_loops *loops, const struct stacks_epoch *epoch);
 /* Whether the loop of epochs around the steps', as last read, still runs. */
 bool stacks_loops_is_in_epochs(struct stacks_loops *loops);
 /* The epoch of the pass that begins. Without an epoch loop all passes are one, without a number. */

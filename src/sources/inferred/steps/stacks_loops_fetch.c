@@ -6,7 +6,7 @@
 #include "src/sources/inferred/steps/stacks_loops_private.h"
 
 /* A function may take a single batch of a loader, for each step. */
-enum { BATCHES_MIN = 3 };
+enum { BATCHES_MIN = 3, AHEAD_MAX = 4 };
 
 /* Of a library's loops pmtop knows that their batches are steps. */
 static bool is_own(const char *file) { return !strstr(file, "/site-packages/") && !strstr(file, "/dist-packages/"); }
@@ -53,6 +53,34 @@ static void note_around(struct stacks_loops *loops, const struct py_site *site)
 		loops->around[loops->around_count++].depth = depth;
 	}
 }
+
+/* Of the innermost loop around the place where the batches are fetched; 0 = unknown. */
+static int innermost_line(struct stacks_loops *loops, uint64_t code, uint64_t ip)
+{
+	int lines[STACKS_DEPTH_MAX];
+	size_t count = code && ip
+		? py_loops_around(loops->reader, &(struct py_site){ .code = code, .ip = ip }, lines, STACKS_DEPTH_MAX)
+		: 0;
+	return count > 0 ? lines[count - 1] : 0;
+}
+
+bool stacks_loops_is_behind(struct stacks_loops *loops, const struct py_counted *counted)
+{
+	int line = innermost_line(loops, counted->code, counted->ip),
+		caller_line = innermost_line(loops, counted->caller_code, counted->caller_ip);
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		struct py_loop loop = seen->loop;
+		bool is_its = (loop.code == counted->code && loop.line == line) ||
+			(loop.code == counted->caller_code && loop.line == caller_line);
+		if (is_its && loop.line > 0 && loop.kind == PY_LOOP_ENUMERATE && loop.has_loader && !loop.is_relative &&
+			py_loop_poll(loops->reader, &loop) == PY_LOOP_GOOD && loop.has_position &&
+			loop.position + AHEAD_MAX < counted->yielded - counted->base)
+			return true;
+	}
+	return false;
+}
+
+void stacks_loops_forget_loader(struct stacks_loops *loops) { loops->around_count = 0; }
 
 void stacks_loops_note_loader(
 	struct stacks_loops *loops, const struct py_counted *counted, const struct py_sample *sample)

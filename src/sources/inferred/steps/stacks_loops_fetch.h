@@ -22,5 +22,9 @@ enum stacks_ending stacks_loops_ending(
  * function and of the functions that called that one have no steps of their own. */
 void stacks_loops_note_loader(
 	struct stacks_loops *loops, const struct py_counted *counted, const struct py_sample *sample);
+/* Whether the enumerate() around the loader has counted far fewer batches than this pass: it has begun after it. */
+bool stacks_loops_is_behind(struct stacks_loops *loops, const struct py_counted *counted);
+/* The steps are not in the loops over loaders that were noted so far, but around them. */
+void stacks_loops_forget_loader(struct stacks_loops *loops);
 
 #endif

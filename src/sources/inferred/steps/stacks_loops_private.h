@@ -31,9 +31,9 @@ struct seen {
 		optimized;     /* readings that had it, those with backward or optimizer in it, with the latter */
 	unsigned restarts; /* times that another iterator was found */
 	unsigned close_reads, close_restarts; /* of which within CLOSE_NS of the reading before */
-	/* Of a loop of epochs: how often training began in one iteration, at most; the iteration turn_at, and
-	 * stacks_loops.turns when it was first seen. */
-	unsigned turns_max, turns_before;
+	/* How often training, and the optimizer, began in one iteration, at most; the iteration turn_at, and
+	 * stacks_loops.turns and updates when it was first seen. */
+	unsigned turns_max, turns_before, updates_max, updates_before;
 	/* Of which, samples of training within another loop inside it that cannot be read: over a DataLoader, or a `while`.
 	 */
 	unsigned hidden;
@@ -58,8 +58,8 @@ struct stacks_loops {
 	} around[STACKS_AROUND_MAX];
 	size_t around_count;
 	unsigned reads, trained, optimized; /* readings; samples in training, of which in the optimizer */
-	unsigned turns;                     /* samples in training after one that was not */
-	bool has_torch, was_training;
+	unsigned turns, updates;            /* samples in training, in the optimizer, after one that was not */
+	bool has_torch, was_training, was_optimizer;
 	int64_t since_ns, read_ns, trained_ns; /* begin; last reading; first sample in training */
 	int64_t close_until_ns;                /* until then close readings are taken; 0 = never yet */
 	int64_t epoch_until_ns;                /* until then an epoch loop is sought */
@@ -68,9 +68,11 @@ struct stacks_loops {
 	bool is_running, is_stopping;
 	bool is_other; /* the step loop is another one, around the one before or inside it */
 	bool is_first; /* no pass was before this one */
-	uint64_t serial, base, yielded;
-	uint64_t length; /* of the pass; 0 = unknown */
-	uint64_t end;    /* of an int that counts the steps: how many there are in all; 0 = unknown */
+	uint64_t serial;
+	uint64_t base, yielded; /* as in struct py_counted */
+	uint64_t origin;        /* yielded where the position is 0, modulo 2^64 */
+	uint64_t length;        /* of the pass; 0 = unknown */
+	uint64_t end;           /* of an int that counts the steps: how many there are in all; 0 = unknown */
 	/* Of an int that ends the step loop, beside the one that counts the steps: how much it advances with each. */
 	struct {
 		const struct seen *seen;

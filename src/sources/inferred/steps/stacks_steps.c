@@ -291,6 +291,7 @@ static struct epoch *find_epoch(
 	struct epoch *epoch = &steps->epochs[steps->epoch_count++];
 	*epoch = (struct epoch){ .serial = counted->serial,
 		.since_ns = now_ns,
+		.read_ns = counted->read_ns,
 		.emitted = counted->base,
 		.base = counted->base,
 		.yielded = counted->base,
@@ -322,13 +323,14 @@ static int64_t estimate_end_ns(const struct stacks_steps *steps, const struct ep
 	return can_be ? epoch->emitted_ns + (int64_t)baseline_ns : now_ns;
 }
 
-/* Whether that many batches fit between the last poll with a new batch and now. If nothing but an exception can have
- * ended the loop earlier, they may also have been far faster than those before. */
+/* Whether that many batches fit between the last poll and now: one that was killed while it hung has done none since.
+ * If nothing but an exception can have ended the loop earlier, they may also have been far faster than those before.
+ */
 static bool could_be_missed(
 	const struct stacks_steps *steps, const struct epoch *epoch, uint64_t count, bool is_exhausted, int64_t now_ns)
 {
 	double step_s = isnan(steps->step_s) ? STEP_MIN_S : steps->step_s;
-	double max = (double)(now_ns - epoch->yielded_ns) * 1e-9 / step_s;
+	double max = (double)(now_ns - epoch->read_ns) * 1e-9 / step_s;
 	return (double)count <= (is_exhausted ? EXHAUSTED_RATIO * (max + 1) : 2 * max + 2);
 }
 
@@ -474,6 +476,8 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 	struct epoch *epoch = find_epoch(steps, counted, text, now_ns);
 	if (!epoch)
 		return;
+	if (!counted->is_over)
+		epoch->read_ns = counted->read_ns;
 	take_length(steps, epoch, counted->length);
 	epoch->batch_size = counted->batch_size;
 	if (!epoch->is_begun)
@@ -488,7 +492,7 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 		epoch->gap_ns = now_ns - epoch->yielded_ns;
 		epoch->yielded_ns = now_ns;
 	}
-	if (is_known && epoch->emitted > 0 && is_fast(steps) && counted->yielded == epoch->yielded &&
+	if (is_known && is_fast(steps) && counted->yielded == epoch->yielded &&
 		is_stalled(steps, now_ns - epoch->yielded_ns) && epoch->yielded > epoch->emitted)
 		emit_batches(steps, epoch, false, epoch->yielded_ns);
 	bool is_first = !is_fast(steps) && (epoch->emitted == 0 || steps->current != epoch->serial),

@@ -18,6 +18,7 @@ struct epoch {
 	int64_t since_ns;               /* when it was found */
 	int64_t emitted_ns, yielded_ns; /* begin of the last emitted batch; last poll that saw a new batch */
 	int64_t gap_ns;                 /* between the last two polls that saw a new batch */
+	int64_t read_ns;                /* last poll that could read it */
 	bool is_begun;                  /* EPOCH_BEGIN was emitted, if it is of training */
 	bool is_further;                /* a further pass of the epoch before it */
 	bool is_first;                  /* as in struct py_counted */
