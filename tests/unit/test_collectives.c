@@ -476,6 +476,52 @@ START_TEST(one_long_delay_makes_no_straggler)
 }
 END_TEST
 
+/* Ranks 0 1 and 2 3 work on a stage each, 0 2 and 1 3 on a replica: 80 steps with a collective in the stage, and one in
+ * the replica 0.05 s later. Rank 0 begins each step 0.05 s late. */
+static void run_stages(void)
+{
+	double ready_s[4] = { 0 }, entered_s[4];
+	add_job(4);
+	begin(15);
+	for (uint32_t i = 2; i <= 5; i++)
+		add_group(i, "1", (const char *[]){ "stage 0", "stage 1", "replica 0", "replica 1" }[i - 2]);
+	for (uint64_t k = 1; k <= 80; k++) {
+		for (int i = 0; i < 4; i++) {
+			entered_s[i] = ready_s[i] + 0.02 + (i == 0 ? 0.05 : 0);
+			enter(i, 2 + (uint32_t)i / 2, OP_REDUCE, k, k, entered_s[i], 0, (int64_t)k);
+		}
+		for (int i = 0; i < 4; i++)
+			ready_s[i] = fmax(entered_s[i], entered_s[i ^ 1]) + 0.05;
+		for (int i = 0; i < 4; i++)
+			enter(i, 4 + (uint32_t)i % 2, OP_REDUCE, k, k, ready_s[i], 0, (int64_t)k);
+		for (int i = 0; i < 4; i++)
+			entered_s[i] = fmax(ready_s[i], ready_s[i ^ 2]);
+		memcpy(ready_s, entered_s, sizeof ready_s);
+	}
+	end();
+}
+
+/* Rank 1 is as late as rank 0 in its replica, but only because it waited for rank 0 in its stage. */
+START_TEST(rank_that_is_late_because_it_waited_in_another_group_is_no_straggler)
+{
+	struct collective_pace pace;
+	struct lost_time lost;
+	run_stages();
+	ck_assert_int_eq(collectives_slowest(model, &pace), 1);
+	ck_assert_int_eq(pace.straggler, 0);
+	ck_assert(fabs(pace.late_s - 0.05) < 1e-6);
+	collectives_pace(model, 4, &pace);
+	ck_assert_int_eq(pace.straggler, -1);
+	ck_assert(fabs(pace.skew_s - 0.05) < 1e-6);
+	ck_assert(pace.waits_ratio[1] < 0.02);
+	read_again(20, 4);
+	lost_time_measure(model, &lost);
+	ck_assert_uint_eq(lost.count, 1);
+	ck_assert_int_eq(lost.rows[0].rank, 0);
+	ck_assert_int_eq(lost.without, 0);
+}
+END_TEST
+
 START_TEST(group_made_again_begins_anew)
 {
 	run_together(2);
@@ -545,6 +591,7 @@ int main(void)
 	tcase_add_test(tests, straggler_is_named_with_what_it_costs);
 	tcase_add_test(tests, delay_below_a_millisecond_and_one_of_long_ago_make_no_straggler);
 	tcase_add_test(tests, one_long_delay_makes_no_straggler);
+	tcase_add_test(tests, rank_that_is_late_because_it_waited_in_another_group_is_no_straggler);
 	tcase_add_test(tests, group_made_again_begins_anew);
 	tcase_add_test(tests, recording_says_the_same);
 	suite_add_tcase(suite, tests);

@@ -131,7 +131,6 @@ static void restart(struct collective_group *group)
 		memset(group->slots, 0, COLLECTIVE_SLOTS * sizeof *group->slots);
 	memset(group->members, 0, sizeof group->members);
 	group->longest_skew_s = 0;
-	group->skew_sequence = 0;
 	if (group->lost) {
 		group->lost->ended_ns = group->lost->released_ns ? group->lost->released_ns : group->lost->ended_ns;
 		group->lost->released_ns = 0;
@@ -178,10 +177,10 @@ static void take_state(struct collectives *collectives, const struct record *rec
 }
 
 /* Once all members have entered a collective, its skew is known. */
-static void note_skew(
-	struct collectives *collectives, struct collective_group *group, const struct collective_slot *slot)
+static void note_skew(struct collectives *collectives, struct collective_group *group, struct collective_slot *slot)
 {
 	int64_t first_ns = INT64_MAX, last_ns = 0;
+	slot->released_ns = 0;
 	for (size_t i = 0; i < collectives->rank_count; i++) {
 		if (!collective_is_member(collectives, group, i))
 			continue;
@@ -191,6 +190,7 @@ static void note_skew(
 		first_ns = entered_ns < first_ns ? entered_ns : first_ns;
 		last_ns = entered_ns > last_ns ? entered_ns : last_ns;
 	}
+	slot->released_ns = last_ns;
 	double skew_s = first_ns < last_ns ? seconds_between(first_ns, last_ns) : 0;
 	group->longest_skew_s = skew_s > group->longest_skew_s ? skew_s : group->longest_skew_s;
 }

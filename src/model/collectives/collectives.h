@@ -43,7 +43,8 @@ struct collective_member {
 
 /* One collective, with the ranks that entered it. */
 struct collective_slot {
-	uint64_t sequence; /* 0 = unused */
+	uint64_t sequence;   /* 0 = unused */
+	int64_t released_ns; /* when the last member entered it; 0 = not all have, or unknown */
 	struct {
 		int64_t entered_ns; /* 0 = it has not, or unknown */
 		uint32_t op;        /* index plus 1; 0 = unknown */
@@ -56,7 +57,6 @@ struct collective_group {
 	struct collective_slot *slots;   /* COLLECTIVE_SLOTS, by sequence number modulo that; NULL = none yet */
 	struct lost_group *lost;         /* of lost_time.h; NULL = none yet */
 	double longest_skew_s;           /* longest time between the first and the last rank to enter one; 0 = none */
-	uint64_t skew_sequence;          /* up to this collective */
 	struct collective_member members[COLLECTIVE_RANKS_MAX]; /* by the index of the rank */
 };
 

@@ -38,14 +38,15 @@ struct collective_judgement {
 	bool is_due;
 };
 
-/* Of the retained collectives that all members entered. */
+/* Of the newest collectives that all members entered: of 30 s, but at least 20. Others wait for a rank only so far as
+ * its delay is its own (own_delay.h). */
 struct collective_pace {
 	size_t complete;
 	double interval_s;                        /* median time between two collectives; NAN = unknown, here and below */
 	double skew_s;                            /* median time from the first to the last rank to enter */
 	int straggler;                            /* the rank that others wait for most; −1 = none */
 	double last_ratio;                        /* share of the collectives that it entered last */
-	double late_s;                            /* how much later than the first: median of its longer delays */
+	double late_s;                            /* its own delay (own_delay.h): median of its longer ones */
 	double waits_ratio[COLLECTIVE_RANKS_MAX]; /* of each rank: share of the time in which others waited for it */
 	double waited_ratio; /* share of the time in which others waited for it; 0 = there is no straggler. Its longest
 							delays are left out: a few long ones make no straggler */

@@ -10,6 +10,7 @@
 #include "src/model/collectives/collectives_judge.h"
 #include "src/model/collectives/lost_steps.h"
 #include "src/model/collectives/lost_without.h"
+#include "src/model/collectives/own_delay.h"
 #include "src/model/model.h"
 
 enum { COLLECTIVES_MIN = 20 };
@@ -92,9 +93,17 @@ static enum lost_cause cause_of(
 	return delay_s >= lost_stall_s(lost) ? LOST_STALL : LOST_STRAGGLER;
 }
 
+/* Which part of a rank's delay it is itself the reason for. */
+static double own_part(const struct collectives *all, const struct collective_group *group,
+	const struct collective_slot *slot, const struct wait *first, const struct wait *late)
+{
+	double late_s = seconds_between(first->entered_ns, late->entered_ns);
+	return late_s > 0 ? own_delay_s(all, group, slot, first->rank, late->rank, late_s) / late_s : 0;
+}
+
 /* Between the entries of two ranks, those before wait for those after. */
-static void blame(const struct model *model, const struct lost_group *lost, const struct wait *waits, size_t count,
-	double seconds[LOST_RANKS_MAX][LOST_CAUSE_COUNT])
+static void blame(const struct model *model, const struct collective_group *group, const struct collective_slot *slot,
+	const struct wait *waits, size_t count, double seconds[LOST_RANKS_MAX][LOST_CAUSE_COUNT])
 {
 	double owed_s = 0;
 	size_t waiting = 0;
@@ -104,13 +113,15 @@ static void blame(const struct model *model, const struct lost_group *lost, cons
 			(double)waiting * seconds_between(waits[i].entered_ns, waits[i + 1].entered_ns) / (double)(count - i - 1);
 		if (owed_s > 0)
 			seconds[waits[i + 1].rank]
-				   [cause_of(model, lost, waits[i + 1].rank, waits[0].entered_ns, waits[i + 1].entered_ns)] += owed_s;
+				   [cause_of(model, group->lost, waits[i + 1].rank, waits[0].entered_ns, waits[i + 1].entered_ns)] +=
+				owed_s * own_part(model->collectives, group, slot, &waits[0], &waits[i + 1]);
 	}
 }
 
 /* -- one after another -- */
 
-static void add(struct model *model, struct collective_group *group, const struct wait *waits, size_t count)
+static void add(struct model *model, struct collective_group *group, const struct collective_slot *slot,
+	const struct wait *waits, size_t count)
 {
 	struct lost_group *lost = group->lost;
 	int64_t last_ns = waits[count - 1].entered_ns;
@@ -128,7 +139,7 @@ static void add(struct model *model, struct collective_group *group, const struc
 			lost->ordinary_s += elapsed_s;
 			lost->ordinary++;
 		}
-		blame(model, lost, waits, count, lost->seconds);
+		blame(model, group, slot, waits, count, lost->seconds);
 	}
 	lost->released_ns = last_ns;
 }
@@ -164,7 +175,7 @@ static void advance(struct model *model, struct collective_group *group)
 		else if (!is_old && seconds_between(waits[count - 1].entered_ns, model->now_ns) < settled_s)
 			return;
 		else
-			add(model, group, waits, count);
+			add(model, group, slot, waits, count);
 	}
 }
 

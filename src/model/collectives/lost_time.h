@@ -3,8 +3,8 @@
  *
  * While some ranks have entered a collective and others have not, those that have wait. Their time counts for the ranks
  * that they wait for, in equal parts if there are several. A rank that enters the next collective of the group before
- * the last one has entered this one did not wait in it (asynchronous collectives). Time in several groups is not
- * compared: a rank that is late in one because it waited in another counts in both.
+ * the last one has entered this one did not wait in it (asynchronous collectives). Of a rank that is late because it
+ * waited in another group, only its own delay counts (own_delay.h).
  *
  * Each delay has one cause. Checkpoint, compile and data need stack samples of the late rank (see cause_of); else a
  * delay of at least 5 s and 10 times the group's mean interval between collectives is a stall, and a shorter one a

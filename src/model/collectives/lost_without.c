@@ -5,6 +5,7 @@
 
 #include "src/base/clock.h"
 #include "src/model/collectives/collectives.h"
+#include "src/model/collectives/own_delay.h"
 #include "src/model/model.h"
 #include "src/model/run/steps/tracks.h"
 
@@ -69,25 +70,49 @@ static void open_window(const struct collectives *all, const struct collective_g
 	}
 }
 
-/* Whose delays to leave out: those of the rank that the second to last waits for the longest. */
+static double elapsed_of(const struct window *window)
+{
+	double sum_s = 0;
+	for (size_t k = 1; k < window->count; k++)
+		if (!window->is_stall[k])
+			sum_s += seconds_between(window->last_ns[k - 1], window->last_ns[k]);
+	return sum_s;
+}
+
+static size_t second_to_last(const struct window *window, size_t k)
+{
+	size_t found = window->last[k];
+	for (size_t i = 0; i < window->member_count; i++) {
+		size_t at = window->members[i];
+		if (at != window->last[k] &&
+			(found == window->last[k] ||
+				window->slots[k]->entries[at].entered_ns > window->slots[k]->entries[found].entered_ns))
+			found = at;
+	}
+	return found;
+}
+
+/* For how long the second to last waits for the last one's own work. */
+static double alone_s(const struct window *window, size_t k, size_t second)
+{
+	const struct collective_slot *slot = window->slots[k];
+	double late_s = seconds_between(slot->entries[second].entered_ns, window->last_ns[k]);
+	return late_s > 0 ? own_delay_s(window->all, window->group, slot, second, window->last[k], late_s) : 0;
+}
+
+/* Whose delays to leave out: those of the rank for whose own work the second to last waits the longest. LOST_RANKS_MAX:
+ * none for long enough. */
 static size_t find_candidate(const struct window *window)
 {
-	double alone_s[LOST_RANKS_MAX] = { 0 };
+	double sums_s[LOST_RANKS_MAX] = { 0 };
 	size_t found = window->members[0];
-	for (size_t k = 1; k < window->count; k++) {
-		int64_t other_ns = 0;
-		for (size_t i = 0; i < window->member_count; i++) {
-			int64_t entered_ns = window->slots[k]->entries[window->members[i]].entered_ns;
-			if (window->members[i] != window->last[k] && entered_ns > other_ns)
-				other_ns = entered_ns;
-		}
+	for (size_t k = 1; k < window->count; k++)
 		if (!window->is_stall[k])
-			alone_s[window->last[k]] += seconds_between(other_ns, window->last_ns[k]);
-	}
+			sums_s[window->last[k]] += alone_s(window, k, second_to_last(window, k));
 	for (size_t i = 0; i < window->member_count; i++)
-		if (alone_s[window->members[i]] > alone_s[found])
+		if (sums_s[window->members[i]] > sums_s[found])
 			found = window->members[i];
-	return found;
+	return sums_s[found] >= (speedup_min_ratio - 1) * elapsed_of(window) ? found : LOST_RANKS_MAX;
 }
 
 /* A rank that waited in a collective begins what follows as much earlier as that collective is released earlier. A
@@ -112,15 +137,6 @@ static double replay_without(const struct window *window, size_t rank)
 				earlier_s[window->members[i]] = shift_s;
 	}
 	return shift_s - first_s;
-}
-
-static double elapsed_of(const struct window *window)
-{
-	double sum_s = 0;
-	for (size_t k = 1; k < window->count; k++)
-		if (!window->is_stall[k])
-			sum_s += seconds_between(window->last_ns[k - 1], window->last_ns[k]);
-	return sum_s;
 }
 
 static size_t collectives_between(const struct window *window, int64_t from_ns, int64_t to_ns)
@@ -180,6 +196,8 @@ void lost_without_measure(const struct model *model, struct lost_time *out)
 		if (window.count < WINDOW_MIN)
 			continue;
 		size_t rank = find_candidate(&window);
+		if (rank == LOST_RANKS_MAX)
+			continue;
 		double elapsed_s = elapsed_of(&window), rest_s = elapsed_s - replay_without(&window, rank),
 			   speedup_ratio = rest_s > 0 ? elapsed_s / rest_s : (double)NAN;
 		if (!(speedup_ratio >= speedup_min_ratio) || speedup_ratio <= out->speedup_ratio)
