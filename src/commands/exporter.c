@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
@@ -68,20 +69,31 @@ static uint64_t page_version(void *context) { return ((const struct exporter_wor
 
 /* -- the file -- */
 
+/* Opening one would wait for its reader, and no signal would end that. */
+static bool is_fifo(const char *path)
+{
+	struct stat about;
+	return stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
+}
+
 /* Readable by node_exporter, which runs as another user. Returns false if the first one cannot be written; later a disk
  * may be full for a while. */
 static bool write_file(struct exporter_work *work)
 {
 	struct buffer out = BUFFER_INIT;
 	struct reason reason;
+	const char *path = work->options->textfile;
 	write_page(work, false, &out);
-	int error = out.failed ? ENOMEM : new_file_write(work->options->textfile, NEW_FILE_PUBLIC, out.data, out.length);
+	int error = is_fifo(path) ? ENXIO
+		: out.failed          ? ENOMEM
+							  : new_file_write(path, NEW_FILE_PUBLIC, out.data, out.length);
 	buffer_release(&out);
 	if (error && error != work->write_error)
-		work->code = (int)command_fail(reason_set(&reason, error == EACCES ? STATUS_DENIED : STATUS_IO,
-										   "name a file in a writable folder with --textfile",
-										   "cannot write %.100s: %s", work->options->textfile, strerror(error)),
-			&reason);
+		work->code =
+			(int)command_fail(reason_set(&reason, error == EACCES ? STATUS_DENIED : STATUS_IO,
+								  "name a file in a writable folder with --textfile", "cannot write %.100s: %s", path,
+								  error == ENXIO ? "it is a FIFO" : strerror(error)),
+				&reason);
 	work->write_error = error;
 	work->code = error ? work->code : 0;
 	work->written++;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
@@ -24,6 +23,11 @@
 #define SILENCE_MAX_NS (60 * NS_PER_S)
 #define BACK_OFF_NS NS_PER_S
 #define BACK_OFF_MAX_NS (30 * NS_PER_S)
+/* Some login servers lock out who is refused too often. */
+#define REFUSED_BACK_OFF_NS (15 * NS_PER_S)
+#define REFUSED_BACK_OFF_MAX_NS (300 * NS_PER_S)
+/* A stream that ends sooner is a failure: its host is not started each second. */
+#define SUCCESS_MIN_NS (60 * NS_PER_S)
 #define RATE_NS (2 * NS_PER_S)
 #define END_MAX_NS NS_PER_S
 /* LENT_RECORDS_MAX: larger storage is not retained. */
@@ -77,10 +81,21 @@ static void set_state(struct fleet_host *host, enum fleet_host_state state, int6
 
 static void end_with(struct fleet_host *host, int64_t now_ns)
 {
-	int64_t wait_ns = BACK_OFF_NS << (host->tries < 5 ? host->tries : 5);
-	host->tries++;
-	host->retry_ns = now_ns + (wait_ns < BACK_OFF_MAX_NS ? wait_ns : BACK_OFF_MAX_NS);
+	bool is_refused = fleet_said_is_refusal(&host->said);
+	int64_t max_ns = is_refused ? REFUSED_BACK_OFF_MAX_NS : BACK_OFF_MAX_NS;
+	if (host->set_ns && host->set_ns - host->started_ns >= SUCCESS_MIN_NS)
+		host->failures = 0;
+	host->pause_ns = (is_refused ? REFUSED_BACK_OFF_NS : BACK_OFF_NS) << (host->failures < 5 ? host->failures : 5);
+	host->pause_ns = host->pause_ns < max_ns ? host->pause_ns : max_ns;
+	host->failures++;
+	host->retry_ns = now_ns + host->pause_ns;
 	set_state(host, FLEET_HOST_ENDED, now_ns);
+}
+
+static void start_at_once(struct fleet_host *host, int64_t now_ns)
+{
+	host->pause_ns = 0;
+	host->retry_ns = now_ns;
 }
 
 static void forget_stream(struct fleet_host *host)
@@ -152,7 +167,7 @@ static void choose_way(struct fleet_host *host, const char *relay, int64_t now_n
 	memcpy(reason, host->reason, sizeof reason);
 	snprintf(host->reason, sizeof host->reason, "from %.60s: %.120s", relay, reason);
 	memcpy(host->detour, host->reason, sizeof host->detour);
-	host->retry_ns = now_ns;
+	start_at_once(host, now_ns);
 }
 
 /* Kills what still runs. Returns a process that is not reaped yet; 0 = none. */
@@ -162,11 +177,8 @@ static pid_t stop(struct fleet_host *host, int64_t now_ns, bool is_explained)
 	fleet_host_read_errors(host, now_ns);
 	if (relay && !host->has_status)
 		send_to_relay(host, FLEET_FRAME_STOP, NULL, 0);
+	host->has_status |= fleet_process_reap(&host->process, &host->status);
 	pid_t pid = fleet_process_detach(&host->process);
-	if (pid && waitpid(pid, &host->status, WNOHANG) == pid) {
-		host->has_status = true;
-		pid = 0;
-	}
 	if (pid)
 		kill(-pid, SIGKILL);
 	if (!is_explained)
@@ -273,7 +285,7 @@ void fleet_host_lose_relay(struct fleet_host *host, const char *reason, int64_t 
 	memcpy(host->detour, host->reason, sizeof host->detour);
 	forget_stream(host);
 	set_state(host, FLEET_HOST_ENDED, now_ns);
-	host->retry_ns = now_ns;
+	start_at_once(host, now_ns);
 }
 
 /* -- a step -- */

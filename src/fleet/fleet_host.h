@@ -60,7 +60,8 @@ struct fleet_host {
 	/* set_ns: when the newest samples came, 0 = none yet; closed_ns: when its output was closed, 0 = it is open */
 	int64_t started_ns, set_ns, closed_ns, retry_ns;
 	int64_t period_ns; /* between its samples, as asked for */
-	unsigned tries;    /* starts without samples since the last success */
+	int64_t pause_ns;  /* from its end to retry_ns; 0 = none */
+	unsigned failures; /* since it sent samples for a minute */
 	uint64_t starts;
 	struct stream_reader *reader; /* NULL: no process */
 	struct sample_set set;        /* its storage is lent by the fleet, unless a set is incomplete */

@@ -162,7 +162,6 @@ static void take_header(struct fleet_host *host)
 static void take_set(struct fleet_host *host, bool is_dictionary, bool has_gap, int64_t now_ns)
 {
 	host->set_ns = now_ns;
-	host->tries = 0;
 	if (!is_dictionary)
 		fleet_clock_heard(&host->clock, host->set.time_ns, now_ns);
 	/* Later ones repeat what is known. */

@@ -53,6 +53,14 @@ const char *fleet_words_reason(const struct fleet_host *host, char out[FLEET_WOR
 	return out;
 }
 
+const char *fleet_words_retry(const struct fleet_host *host, char out[FLEET_WORDS_SIZE])
+{
+	out[0] = '\0';
+	if (host->state == FLEET_HOST_ENDED && host->pause_ns)
+		snprintf(out, FLEET_WORDS_SIZE, "; next try after %.0f s", seconds_between(0, host->pause_ns));
+	return out;
+}
+
 const char *fleet_words_self(const struct fleet *fleet, char out[FLEET_WORDS_SIZE])
 {
 	char cpu[NUMBER_SIZE], memory[NUMBER_SIZE], rate[NUMBER_SIZE];
@@ -74,6 +82,8 @@ static void json_host(struct json *json, const struct fleet_host *host)
 	json_text(json, "host", host->name);
 	json_text(json, "state", fleet_host_state_name(host->state));
 	json_text(json, "reason", host->reason[0] ? host->reason : NULL);
+	if (host->state == FLEET_HOST_ENDED && host->pause_ns)
+		json_number(json, "retry_s", seconds_between(0, host->pause_ns));
 	json_text(json, "relay", host->relay ? host->relay->name : NULL);
 	json_text(json, "machine", has_stream ? host->machine : NULL);
 	json_text(json, "pmtop", has_stream ? host->version : NULL);
@@ -161,14 +171,14 @@ static void add_cell(struct buffer *out, const char *text, size_t cells, bool is
 
 static void text_host(struct buffer *out, const struct fleet_host *host)
 {
-	char clock[FLEET_WORDS_SIZE], reason[FLEET_WORDS_SIZE], rate[NUMBER_SIZE];
+	char clock[FLEET_WORDS_SIZE], reason[FLEET_WORDS_SIZE], retry[FLEET_WORDS_SIZE], rate[NUMBER_SIZE];
 	buffer_puts(out, "  ");
 	add_cell(out, host->name, 20, false);
 	add_cell(out, fleet_host_state_name(host->state), 8, false);
 	add_cell(out, fleet_words_clock(host, clock), 22, true);
 	format_bytes(rate, host->bytes_per_s);
 	add_cell(out, rate, 8, true);
-	buffer_printf(out, "%s\n", fleet_words_reason(host, reason));
+	buffer_printf(out, "%s%s\n", fleet_words_reason(host, reason), fleet_words_retry(host, retry));
 }
 
 static void text_hosts(struct buffer *out, const struct fleet *fleet)

@@ -18,9 +18,11 @@ void fleet_text(struct buffer *out, const struct fleet *fleet, const struct flee
 const char *fleet_words_hosts(const struct fleet_view *view, size_t count, char out[FLEET_WORDS_SIZE]);
 /* "+0.12 ms ±0.30 ms", "+1 h 00 ±0.30 ms", "unknown" */
 const char *fleet_words_clock(const struct fleet_host *host, char out[FLEET_WORDS_SIZE]);
-/* "pmtop 12 % CPU, 84.2 MB, 1.2 MB/s" */
 /* Its reason, else the relay that it is reached through, else "". */
 const char *fleet_words_reason(const struct fleet_host *host, char out[FLEET_WORDS_SIZE]);
+/* "; next try after 30 s", "" */
+const char *fleet_words_retry(const struct fleet_host *host, char out[FLEET_WORDS_SIZE]);
+/* "pmtop 12 % CPU, 84.2 MB, 1.2 MB/s" */
 const char *fleet_words_self(const struct fleet *fleet, char out[FLEET_WORDS_SIZE]);
 
 #endif

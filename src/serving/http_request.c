@@ -71,8 +71,12 @@ static void read_host(struct span value, struct http_request *out)
 	} else {
 		host = cut(&host, ':');
 	}
-	if (size_of(host) < sizeof out->host && !(size_of(host) && memchr(host.begin, '\0', size_of(host))))
+	bool is_name = size_of(host) < sizeof out->host && !(size_of(host) && memchr(host.begin, '\0', size_of(host)));
+	memset(out->host, 0, sizeof out->host);
+	if (is_name)
 		memcpy(out->host, host.begin, size_of(host));
+	else
+		out->host[0] = '?';
 }
 
 /* The parameter q of one range of Accept, 1 if there is none. */
@@ -113,7 +117,7 @@ enum http_parse http_request_parse(const char *text, size_t length, struct http_
 	if (!read_first_line(cut(&rest, '\n'), &request))
 		return HTTP_MALFORMED;
 	while (size_of(rest)) {
-		struct span line = cut(&rest, '\n'), name = cut(&line, ':'), value = trimmed(line);
+		struct span line = cut(&rest, '\n'), name = trimmed(cut(&line, ':')), value = trimmed(line);
 		if (is_word(name, "host"))
 			read_host(value, &request);
 		else if (is_word(name, "accept"))

@@ -13,7 +13,7 @@ enum http_parse { HTTP_INCOMPLETE, HTTP_COMPLETE, HTTP_MALFORMED };
 struct http_request {
 	bool is_get, is_head;      /* neither: another method */
 	char path[HTTP_PATH_SIZE]; /* without the query; "" = longer than any path that is served */
-	char host[HTTP_HOST_SIZE]; /* without the port; "" = none */
+	char host[HTTP_HOST_SIZE]; /* without the port; "" = none, "?" = no name of a host */
 	bool wants_openmetrics;    /* Accept has application/openmetrics-text, and not with a lower q than text/plain */
 };
 

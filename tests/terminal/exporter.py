@@ -76,6 +76,9 @@ def check_file():
         assert re.fullmatch(r"# (TYPE|HELP) pmtop_\w+ .+|pmtop_\w+({[^{}]*})? [-+.e\w]+", line), line
     refused = run("exporter", "--textfile=nowhere/page.prom", "-n", "1", RECORDING)
     assert refused.returncode == 1 and "cannot write nowhere/page.prom: No such file" in refused.stderr, refused
+    os.mkfifo("fifo.prom")
+    unread = run("exporter", "--textfile=fifo.prom", "-n", "1", RECORDING)
+    assert unread.returncode == 1 and "cannot write fifo.prom: it is a FIFO" in unread.stderr, unread
     piped = subprocess.run(f"{PMTOP} collect --demo -d 0.1 --for=0.5s | {PMTOP} exporter -r - --textfile=piped.prom", shell=True, timeout=30, check=True)
     assert piped.returncode == 0 and 'pmtop_up{run_id="' in read("piped.prom")
 

@@ -7,11 +7,16 @@
 #include <unistd.h>
 
 #include "src/base/buffer.h"
+#include "src/base/clock.h"
 #include "src/commands/fleet/fleet_names.h"
+#include "src/fleet/fleet_host.h"
+#include "src/fleet/fleet_output.h"
 #include "src/fleet/reach/fleet_command.h"
 #include "src/fleet/reach/fleet_frame.h"
 #include "src/fleet/reach/fleet_serve.h"
 #include "tests/support/suite.h"
+
+enum { STEPS_MAX = 3000 };
 
 /* -- names -- */
 
@@ -229,6 +234,79 @@ START_TEST(relay_is_started_as_its_host_is_and_runs_its_own_collect)
 }
 END_TEST
 
+/* -- hosts that end -- */
+
+/* Starts it, and steps until it has ended. Returns its pause. */
+static int64_t pause_after_start(struct fleet_host *host, int64_t now_ns, int64_t lived_ns)
+{
+	struct sample_set lent = SAMPLE_SET_INIT;
+	struct fleet_dying dying = { 0 };
+	char room[4096];
+	fleet_host_start(host, now_ns);
+	if (lived_ns)
+		host->set_ns = now_ns + lived_ns;
+	now_ns += lived_ns;
+	for (int i = 0; i < STEPS_MAX && host->state != FLEET_HOST_ENDED; i++) {
+		fleet_dying_add(&dying, fleet_host_step(host, now_ns, 0, &lent, room, sizeof room));
+		usleep(1000);
+	}
+	ck_assert_int_eq(host->state, FLEET_HOST_ENDED);
+	ck_assert_int_eq(host->retry_ns, now_ns + host->pause_ns);
+	sample_set_release(&lent);
+	fleet_dying_release(&dying);
+	return host->pause_ns / NS_PER_S;
+}
+
+static void check_pauses(const char *command, const int *pauses_s, size_t count)
+{
+	struct fleet_host host;
+	fleet_host_init(&host, "n1", strdup(command), NS_PER_S);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_int_eq(pause_after_start(&host, NS_PER_S, 0), pauses_s[i]);
+	fleet_host_release(&host);
+}
+
+START_TEST(host_that_refuses_the_login_is_tried_ever_more_seldom)
+{
+	check_pauses("echo 'me@n1: Permission denied (publickey).' >&2; exit 255",
+		(const int[]){ 15, 30, 60, 120, 240, 300, 300 }, 7);
+	check_pauses("echo 'ssh: connect to host n1 port 22: Connection refused' >&2; exit 255",
+		(const int[]){ 1, 2, 4, 8, 16, 30, 30 }, 7);
+}
+END_TEST
+
+START_TEST(stream_that_ends_within_a_minute_is_no_success)
+{
+	struct fleet_host host;
+	char words[FLEET_WORDS_SIZE];
+	fleet_host_init(&host, "n1", strdup("exit 1"), NS_PER_S);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(pause_after_start(&host, NS_PER_S, 2 * NS_PER_S), 1 << i);
+	ck_assert_str_eq(fleet_words_retry(&host, words), "; next try after 4 s");
+	ck_assert_int_eq(pause_after_start(&host, NS_PER_S, 60 * NS_PER_S), 1);
+	fleet_host_release(&host);
+}
+END_TEST
+
+/* Its output has ended, so the process that is left cannot be asked to end by that. */
+START_TEST(what_a_host_that_has_ended_left_behind_is_killed)
+{
+	struct fleet_host host;
+	int ends[2];
+	char command[96], byte;
+	ck_assert_int_eq(pipe(ends), 0);
+	snprintf(command, sizeof command, "sleep 100 > /proc/%d/fd/%d 2> /dev/null & exit 3", getpid(), ends[1]);
+	fleet_host_init(&host, "n1", strdup(command), NS_PER_S);
+	pause_after_start(&host, NS_PER_S, 0);
+	ck_assert_str_eq(host.reason, "its process ended with status 3");
+	close(ends[1]);
+	/* The end of the file: nobody writes any more. */
+	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+	close(ends[0]);
+	fleet_host_release(&host);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fleet_reach");
@@ -242,6 +320,9 @@ int main(void)
 	tcase_add_test(all, relay_whose_reader_is_slow_lets_its_processes_wait_and_ends_them_with_its_input);
 	tcase_add_test(all, more_than_64_hosts_are_reached_through_relays_by_ssh_alone);
 	tcase_add_test(all, relay_is_started_as_its_host_is_and_runs_its_own_collect);
+	tcase_add_test(all, host_that_refuses_the_login_is_tried_ever_more_seldom);
+	tcase_add_test(all, stream_that_ends_within_a_minute_is_no_success);
+	tcase_add_test(all, what_a_host_that_has_ended_left_behind_is_killed);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);
 }

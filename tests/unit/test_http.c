@@ -136,6 +136,16 @@ START_TEST(foreign_names_of_a_loopback_address_are_refused)
 	ck_assert(has(ask("GET /metrics HTTP/1.1\r\nHost: attacker.example\r\n\r\n"), "403 Forbidden"));
 	ck_assert(has(ask("GET /metrics HTTP/1.1\r\nHost: attacker.example:9750\r\n\r\n"), "403 Forbidden"));
 	ck_assert(has(ask("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9750\r\n\r\n"), "200 OK"));
+	ck_assert(has(ask("GET /metrics HTTP/1.1\r\nHost : attacker.example\r\n\r\n"), "403 Forbidden"));
+}
+END_TEST
+
+START_TEST(a_host_that_is_too_long_to_be_a_name_is_foreign)
+{
+	char request[400];
+	snprintf(request, sizeof request, "GET /metrics HTTP/1.1\r\nHost: %0300d\r\n\r\n", 0);
+	ck_assert(has(ask(request), "403 Forbidden"));
+	ck_assert(has(ask("GET /metrics HTTP/1.1\r\nHost: localhost.example\r\nHost: localhost\r\n\r\n"), "200 OK"));
 }
 END_TEST
 
@@ -329,6 +339,7 @@ int main(void)
 	tcase_add_test(tests, page_is_served_in_the_format_that_accept_asks_for);
 	tcase_add_test(tests, other_requests_are_refused);
 	tcase_add_test(tests, foreign_names_of_a_loopback_address_are_refused);
+	tcase_add_test(tests, a_host_that_is_too_long_to_be_a_name_is_foreign);
 	tcase_add_test(tests, head_has_a_limit);
 	tcase_add_test(tests, bytes_may_come_one_by_one);
 	tcase_add_test(tests, half_a_request_is_dropped_at_its_deadline);

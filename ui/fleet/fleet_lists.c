@@ -69,8 +69,8 @@ static void draw_host(const struct table *table, struct canvas *canvas, int y, c
 /* The reason of the selected host, which its column may cut. */
 static void draw_reason(struct canvas *canvas, struct rect rect, const struct fleet_host *host)
 {
-	char text[FLEET_NAME_SIZE + FLEET_REASON_SIZE + 4];
-	snprintf(text, sizeof text, "%s: %s", host->name, host->reason);
+	char text[FLEET_NAME_SIZE + FLEET_REASON_SIZE + FLEET_WORDS_SIZE], retry[FLEET_WORDS_SIZE];
+	snprintf(text, sizeof text, "%s: %s%s", host->name, host->reason, fleet_words_retry(host, retry));
 	if (host->reason[0])
 		parts_wrap(canvas, rect, ROLE_WARNING, text);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,6 +89,17 @@ bool fleet_process_has_ended(const struct fleet_process *process)
 {
 	siginfo_t info = { 0 };
 	return waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
+}
+
+bool fleet_process_reap(struct fleet_process *process, int *status)
+{
+	if (!process->pid || !fleet_process_has_ended(process))
+		return false;
+	/* Until it is reaped no other group can have its number. */
+	kill(-process->pid, SIGKILL);
+	waitpid(process->pid, status, WNOHANG);
+	process->pid = 0;
+	return true;
 }
 
 pid_t fleet_process_detach(struct fleet_process *process)

@@ -35,6 +35,8 @@ int fleet_process_write(struct fleet_process *process, const char *bytes, size_t
 void fleet_process_close_output(struct fleet_process *process);
 /* Whether it has exited; it is not reaped. */
 bool fleet_process_has_ended(const struct fleet_process *process);
+/* If it has exited: reaps it, and kills what it has left in its group. False: it runs, or there is none. */
+bool fleet_process_reap(struct fleet_process *process, int *status);
 /* Closes its pipes. Returns its pid, which the caller then owns; 0 = none. */
 pid_t fleet_process_detach(struct fleet_process *process);
 

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
@@ -166,10 +165,8 @@ static void read_frames(const struct reading *reading)
 static void explain_end(struct fleet_relay *relay)
 {
 	int status = 0;
-	bool is_reaped = relay->process.pid && waitpid(relay->process.pid, &status, WNOHANG) == relay->process.pid;
+	bool is_reaped = fleet_process_reap(&relay->process, &status);
 	char reason[FLEET_RELAY_REASON_SIZE];
-	if (is_reaped)
-		relay->process.pid = 0;
 	fleet_said_explain(&relay->said, is_reaped ? status : -1, reason, sizeof reason);
 	fail(relay, is_reaped && status == 0 ? "it has ended" : reason);
 }

@@ -21,28 +21,31 @@ static const struct {
 	const char *text;
 	enum weight weight;
 	const char *advice;
+	bool is_refusal;
 } known[] = {
-	{ "command terminated with exit code", EXIT, NULL }, /* kubectl */
-	{ "srun: error:", EXIT, NULL },
-	{ "Host key verification failed", REFUSAL,
-		"connect once by hand to accept its host key (or that of its ProxyJump)" },
-	{ "has changed and you have requested strict", CAUSE, "remove the old key with ssh-keygen -R" },
-	{ "Permission denied (", CAUSE, "pmtop cannot ask for a password: use a key, or ssh-agent" },
-	{ "Load key \"", CAUSE, "pmtop cannot ask for a passphrase: ssh-add the key" },
-	{ "without its value: --relay", CAUSE, "pmtop there is too old to relay: install the version of this machine" },
-	{ "without its value: --fleet", CAUSE, "pmtop there is too old: install the version of this machine" },
-	{ "executable file not found", CAUSE, install },
-	{ "sh: 1: exec: ", CAUSE, "the program of --ssh was not found on this machine" }, /* dash */
-	{ "sh: line 1: exec: ", CAUSE, "the program of --ssh was not found on this machine" },
-	{ "Connection closed by", RESULT, NULL },
-	{ "kex_exchange_identification", RESULT, NULL },
-	{ "Timeout, server", CAUSE, NULL },
-	{ "ssh: ", CAUSE, NULL },
-	{ "pmtop: ", CAUSE, NULL },
-	{ "not found", CAUSE, NULL },
-	{ "No such file", CAUSE, NULL },
-	{ "Connection ", RESULT, NULL },
-	{ "client_loop", RESULT, NULL },
+	{ "command terminated with exit code", EXIT, NULL, false }, /* kubectl */
+	{ "srun: error:", EXIT, NULL, false },
+	{ "Host key verification failed", REFUSAL, "connect once by hand to accept its host key (or that of its ProxyJump)",
+		true },
+	{ "has changed and you have requested strict", CAUSE, "remove the old key with ssh-keygen -R", true },
+	{ "Permission denied (", CAUSE, "pmtop cannot ask for a password: use a key, or ssh-agent", true },
+	{ "Too many authentication failures", CAUSE, "name its key in ~/.ssh/config, with IdentitiesOnly yes", true },
+	{ "Load key \"", CAUSE, "pmtop cannot ask for a passphrase: ssh-add the key", true },
+	{ "without its value: --relay", CAUSE, "pmtop there is too old to relay: install the version of this machine",
+		false },
+	{ "without its value: --fleet", CAUSE, "pmtop there is too old: install the version of this machine", false },
+	{ "executable file not found", CAUSE, install, false },
+	{ "sh: 1: exec: ", CAUSE, "the program of --ssh was not found on this machine", false }, /* dash */
+	{ "sh: line 1: exec: ", CAUSE, "the program of --ssh was not found on this machine", false },
+	{ "Connection closed by", RESULT, NULL, false },
+	{ "kex_exchange_identification", RESULT, NULL, false },
+	{ "Timeout, server", CAUSE, NULL, false },
+	{ "ssh: ", CAUSE, NULL, false },
+	{ "pmtop: ", CAUSE, NULL, false },
+	{ "not found", CAUSE, NULL, false },
+	{ "No such file", CAUSE, NULL, false },
+	{ "Connection ", RESULT, NULL, false },
+	{ "client_loop", RESULT, NULL, false },
 };
 enum { KNOWN_COUNT = sizeof known / sizeof *known };
 
@@ -72,6 +75,12 @@ const char *fleet_said_advice(const struct fleet_said *said, int status)
 	size_t found = find(said->text);
 	const char *advice = found < KNOWN_COUNT ? known[found].advice : NULL;
 	return advice ? advice : status == NOT_FOUND ? install : NULL;
+}
+
+bool fleet_said_is_refusal(const struct fleet_said *said)
+{
+	size_t found = find(said->text);
+	return found < KNOWN_COUNT && known[found].is_refusal;
 }
 
 static const char own_prefix[] = "pmtop: ";

@@ -22,6 +22,8 @@ void fleet_said_take(struct fleet_said *said, const char *line, size_t length, i
 const char *fleet_said_advice(const struct fleet_said *said, int status);
 /* Why its process ended: what it said, with the advice, else its status, as waitpid(2) has it; −1 = unknown. */
 void fleet_said_explain(const struct fleet_said *said, int status, char *out, size_t size);
+/* Whether the host refused the login: each further try counts against the user there. */
+bool fleet_said_is_refusal(const struct fleet_said *said);
 /* Whether pmtop itself said it: then its host was reached. */
 bool fleet_said_by_pmtop(const struct fleet_said *said);
 

@@ -100,14 +100,12 @@ static void end(struct serve *serve, struct channel *channel)
 {
 	int status;
 	fleet_process_read_errors(&channel->process, add_line, channel);
-	bool has_exited = waitpid(channel->process.pid, &status, WNOHANG) == channel->process.pid;
+	bool has_exited = fleet_process_reap(&channel->process, &status);
 	flush(serve, &serve->lines, STDERR_FILENO);
-	if (has_exited) {
-		channel->process.pid = 0;
+	if (has_exited)
 		add_number(serve, FLEET_FRAME_ENDED, channel, status);
-	} else {
+	else
 		add_frame(serve, FLEET_FRAME_ENDED, channel, NULL, 0);
-	}
 	stop(serve, channel, SIGKILL);
 }
 
