@@ -246,6 +246,7 @@ if os.path.exists(TORCH) and 'NO_TORCH' not in os.environ:
                 check(f'torch, {kind}, {workers} workers, {step} s', counts_torch, kind, workers, step)
     for kind in ('plain', 'enumerate', 'tqdm', 'zip', 'in_globals', 'in_attribute'):
         check(f'torch, {kind}, seldom seen', meets_slow_ones, TORCH, kind)
+    check('torch, an iterable dataset', counts_torch, 'iterable', 0, 0.002)
     check('torch, persistent workers', counts_torch, 'persistent', 2, 0.002)
 with tempfile.TemporaryDirectory() as folder:
     environment = stand_in(folder)

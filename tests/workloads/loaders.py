@@ -99,6 +99,27 @@ def nested():
                 two.got()
 
 
+def iterable():
+    """Of an iterable dataset with a length."""
+    from torch.utils.data import IterableDataset
+
+    class Stream(IterableDataset):
+        def __init__(self, count):
+            self.count = count
+
+        def __len__(self):
+            return self.count
+
+        def __iter__(self):
+            return iter(range(self.count))
+
+    count = count_for(SECONDS)
+    kept = DataLoader(Stream(4 * count), batch_size=4)
+    one = Pass(count)
+    for _ in kept:
+        one.got()
+
+
 def persistent():
     count = count_for(SECONDS / 2)
     kept = loader(count, persistent_workers=True)
@@ -188,7 +209,7 @@ def sized():
         one.truth['length'] = SIZES[form]
 
 
-KINDS = {'plain': plain, 'shuffled': shuffled, 'zip': zipped, 'enumerate': enumerated, 'tqdm': with_tqdm, 'nested': nested, 'persistent': persistent, 'short': short, 'sized': sized, 'dying': dying,
+KINDS = {'plain': plain, 'shuffled': shuffled, 'zip': zipped, 'enumerate': enumerated, 'tqdm': with_tqdm, 'nested': nested, 'iterable': iterable, 'persistent': persistent, 'short': short, 'sized': sized, 'dying': dying,
          'garbage': garbage, 'in_globals': in_globals, 'in_attribute': in_attribute}
 
 def take_words(kind, workers, step, seconds):

@@ -211,15 +211,17 @@ static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted
 		known->read_ns = now_ns;
 		note_span(loaders, counted, is_new ? 0 : known->epoch.number, now_ns);
 	}
+	known->was_ever |= known->epoch.number > 0;
 	counted->epoch = known->epoch.number;
 	counted->epochs = known->epoch.count;
 }
 
-/* Where the program itself calls next(), its epochs need not be the loader's passes. */
+/* Where the program itself calls next(), its epochs need not be the loader's passes. If a loop counts them, a pass of
+ * which that was not read in time is another epoch. */
 static void forget_passes(struct stacks_loaders *loaders, struct py_counted *counted)
 {
-	bool is_spanning = counted->serial == loaders->spanning;
-	if (!is_spanning && (counted->epoch > 0 || !counted->code || !stacks_loops_calls_next(loaders->loops, counted)))
+	bool is_spanning = counted->serial == loaders->spanning, has_epoch = counted->epoch > 0 || loaders->epoch.was_ever;
+	if (!is_spanning && (has_epoch || !counted->code || !stacks_loops_calls_next(loaders->loops, counted)))
 		return;
 	counted->epoch = counted->epochs = 0;
 	counted->length = 0;

@@ -32,6 +32,7 @@ struct stacks_known_epoch {
 	int64_t read_ns;
 	struct stacks_epoch epoch;
 	bool is_any;        /* the pass before had one */
+	bool was_ever;      /* a pass had one */
 	uint64_t awaited;   /* serial of the pass whose epoch is awaited */
 	int64_t awaited_ns; /* since when */
 };

@@ -83,6 +83,15 @@ static bool stored_size_of_batches(const struct py_process *process, uint64_t it
 		stored_size(process, inner, sampler, out);
 }
 
+/* Of a DataLoader over an iterable dataset, if that has a length. */
+static bool iterable_size(const struct py_process *process, uint64_t iterator, uint64_t *out)
+{
+	enum { ITERABLE = 1 }; /* torch.utils.data.dataloader._DatasetKind */
+	uint64_t kind, dataset;
+	return get_int(process, iterator, "_dataset_kind", &kind) && kind == ITERABLE &&
+		py_attribute_get(process, iterator, "_dataset", &dataset) && py_size_of(process, dataset, out);
+}
+
 uint64_t py_length_read(const struct py_process *process, uint64_t iterator, uint32_t *batch_size)
 {
 	uint64_t sampler, inner, drop, size, samples;
@@ -101,7 +110,8 @@ uint64_t py_length_read(const struct py_process *process, uint64_t iterator, uin
 	*batch_size = (uint32_t)size;
 	if (!py_attribute_get(process, sampler, "drop_last", &drop) || !py_bool_read(process, drop, &drops) ||
 		!py_attribute_get(process, sampler, "sampler", &inner) ||
-		(!sampler_size(process, inner, &samples) && !stored_size_of_batches(process, iterator, inner, &samples)))
+		(!sampler_size(process, inner, &samples) && !stored_size_of_batches(process, iterator, inner, &samples) &&
+			!iterable_size(process, iterator, &samples)))
 		return 0;
 	return drops ? samples / size : samples / size + (samples % size > 0);
 }
