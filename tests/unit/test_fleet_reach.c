@@ -38,7 +38,8 @@ START_TEST(lists_of_slurm_are_expanded)
 {
 	static const char *const cases[][2] = { { "gpu7", "gpu7" }, { "node[1-3]", "node1 node2 node3" },
 		{ "n[008-011]-ib", "n008-ib n009-ib n010-ib n011-ib" }, { "n[1,3-4,07]", "n1 n3 n4 n07" },
-		{ "a[1-2],b,me@c", "a1 a2 b me@c" }, { "r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2" } };
+		{ "a[1-2],b,me@c", "a1 a2 b me@c" }, { "r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2" },
+		{ "a[1-3],a2,a[2-4]", "a1 a2 a3 a4" } };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		ck_assert_str_eq(names_of(cases[i][0]), cases[i][1]);
 }
