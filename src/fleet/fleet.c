@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
@@ -16,7 +15,7 @@
 
 /* STARTS_MAX: hosts that start at the same time. HOSTS_A_TURN: after reading so many, answers about clocks are taken.
  */
-enum { ROOM_SIZE = 8 * 1024, STARTS_MAX = 64, HOSTS_A_TURN = 8, EVENTS_MAX = 64, FDS_A_HOST = 3, FDS_MORE = 64 };
+enum { ROOM_SIZE = 8 * 1024, STARTS_MAX = 64, HOSTS_A_TURN = 8, EVENTS_MAX = 64 };
 #define MEASURE_NS (2 * NS_PER_S)
 
 struct fleet {
@@ -31,17 +30,6 @@ struct fleet {
 	uint64_t bytes;
 	struct fleet_self self;
 };
-
-/* Three pipes a host; the usual limit of 1,024 would do for 340 hosts. */
-static void raise_limit(size_t hosts)
-{
-	struct rlimit limit;
-	rlim_t wanted = (rlim_t)(hosts * FDS_A_HOST + FDS_MORE);
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
-		return;
-	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 /* The command that starts a relay on the host, if there are relays. */
 static enum status add_relay_line(
@@ -108,7 +96,7 @@ enum status fleet_open(
 		fleet_close(fleet);
 		return status;
 	}
-	raise_limit(count);
+	fleet_process_raise_limit(count);
 	/* Without a terminal ssh would ask in a window, for each host one. */
 	setenv("SSH_ASKPASS_REQUIRE", "never", 0);
 	/* A host that is gone is noticed by its output. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,7 +39,8 @@ START_TEST(lists_of_slurm_are_expanded)
 {
 	static const char *const cases[][2] = { { "gpu7", "gpu7" }, { "node[1-3]", "node1 node2 node3" },
 		{ "n[008-011]-ib", "n008-ib n009-ib n010-ib n011-ib" }, { "n[1,3-4,07]", "n1 n3 n4 n07" },
-		{ "a[1-2],b,me@c", "a1 a2 b me@c" }, { "r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2" } };
+		{ "a[1-2],b,me@c", "a1 a2 b me@c" }, { "r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2" },
+		{ "a[1-3],a2,a[2-4]", "a1 a2 a3 a4" } };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		ck_assert_str_eq(names_of(cases[i][0]), cases[i][1]);
 }
@@ -124,8 +126,9 @@ struct relay {
 	int in, out, errors;
 };
 
-static struct relay start_relay(void)
+static struct relay start_relay(rlim_t descriptors)
 {
+	struct rlimit limit;
 	int in[2], out[2], errors[2];
 	ck_assert(pipe(in) == 0 && pipe(out) == 0 && pipe(errors) == 0);
 	pid_t pid = fork();
@@ -135,6 +138,9 @@ static struct relay start_relay(void)
 		dup2(errors[1], STDERR_FILENO);
 		for (int fd = STDERR_FILENO + 1; fd <= errors[1]; fd++)
 			close(fd);
+		getrlimit(RLIMIT_NOFILE, &limit);
+		limit.rlim_cur = descriptors < limit.rlim_max ? descriptors : limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
 		_exit(fleet_serve(-1) ? 0 : 1);
 	}
 	close(in[0]);
@@ -178,7 +184,7 @@ START_TEST(relay_whose_reader_is_slow_lets_its_processes_wait_and_ends_them_with
 	};
 	char line[64] = "", room[256];
 	int pid, status;
-	struct relay relay = start_relay();
+	struct relay relay = start_relay(RLIM_INFINITY);
 	fleet_frame_write(&bytes, &frame);
 	ck_assert_int_eq(write(relay.in, bytes.data, bytes.length), (ssize_t)bytes.length);
 	ck_assert_int_gt(read(relay.errors, line, sizeof line - 1), 0);
@@ -199,6 +205,43 @@ START_TEST(relay_whose_reader_is_slow_lets_its_processes_wait_and_ends_them_with
 	ck_assert_int_eq(status, 0);
 	while (!has_ended(pid))
 		usleep(1000);
+	close(relay.out);
+	close(relay.errors);
+	buffer_release(&bytes);
+}
+END_TEST
+
+/* All are started from one reading, before any of them ends. */
+START_TEST(relay_starts_more_processes_than_the_usual_limit_of_descriptors_allows)
+{
+	enum { PROCESSES = 30, DESCRIPTORS = 64 };
+	struct buffer bytes = BUFFER_INIT;
+	char room[4096];
+	int ended = 0;
+	ssize_t length;
+	struct relay relay = start_relay(DESCRIPTORS);
+	for (uint16_t i = 0; i < PROCESSES; i++)
+		fleet_frame_write(
+			&bytes, &(struct fleet_frame){ .kind = FLEET_FRAME_START, .channel = i, .length = 6, .payload = "exit 0" });
+	ck_assert_int_eq(write(relay.in, bytes.data, bytes.length), (ssize_t)bytes.length);
+	buffer_clear(&bytes);
+	while (ended < PROCESSES && (length = read(relay.out, room, sizeof room)) > 0) {
+		size_t at = 0;
+		struct fleet_frame frame;
+		buffer_add(&bytes, room, (size_t)length);
+		for (; fleet_frame_read(bytes.data + at, bytes.length - at, &frame) == FLEET_FRAME_FOUND;
+			 at += FLEET_FRAME_HEAD + frame.length) {
+			int status = -1;
+			if (frame.kind != FLEET_FRAME_ENDED)
+				continue;
+			ck_assert(fleet_frame_number(&frame, &status) && status == 0);
+			ended++;
+		}
+		buffer_drop(&bytes, at);
+	}
+	ck_assert_int_eq(ended, PROCESSES);
+	close(relay.in);
+	ck_assert_int_eq(waitpid(relay.pid, NULL, 0), relay.pid);
 	close(relay.out);
 	close(relay.errors);
 	buffer_release(&bytes);
@@ -318,6 +361,7 @@ int main(void)
 	tcase_add_test(all, damaged_frames_are_refused_and_what_stands_before_the_first_is_skipped);
 	tcase_add_test(all, lines_of_processes_are_tagged);
 	tcase_add_test(all, relay_whose_reader_is_slow_lets_its_processes_wait_and_ends_them_with_its_input);
+	tcase_add_test(all, relay_starts_more_processes_than_the_usual_limit_of_descriptors_allows);
 	tcase_add_test(all, more_than_64_hosts_are_reached_through_relays_by_ssh_alone);
 	tcase_add_test(all, relay_is_started_as_its_host_is_and_runs_its_own_collect);
 	tcase_add_test(all, host_that_refuses_the_login_is_tried_ever_more_seldom);

@@ -21,8 +21,19 @@ void fleet_names_release(struct fleet_names *names)
 	*names = (struct fleet_names){ 0 };
 }
 
+static bool has_name(const struct fleet_names *names, const char *name)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* A name that came before is left out: its host would be reached twice. */
 static enum status add_name(struct fleet_names *names, const char *name, struct reason *why_not)
 {
+	if (has_name(names, name))
+		return STATUS_OK;
 	if (names->count == FLEET_HOSTS_MAX)
 		return reason_set(why_not, STATUS_INVALID, NULL, "too many hosts: at most %d", FLEET_HOSTS_MAX);
 	if (names->count == names->capacity) {

@@ -26,6 +26,8 @@ struct fleet_process {
 
 typedef void fleet_line_taker(void *context, const char *line);
 
+/* So that so many processes can run at once, if the hard limit of descriptors allows it. */
+void fleet_process_raise_limit(size_t processes);
 /* Starts a command line of sh. Returns 0, or an errno: then there is no process. */
 int fleet_process_start(struct fleet_process *process, const char *command);
 /* Gives `take` the lines of standard error that have come. False: there may be more. */

@@ -243,6 +243,8 @@ bool fleet_serve(int signal_fd)
 	struct serve *serve = calloc(1, sizeof *serve);
 	if (!serve)
 		return false;
+	/* More than the limit are no descriptors for poll() either. */
+	fleet_process_raise_limit(FLEET_CHANNELS_MAX);
 	signal(SIGPIPE, SIG_IGN);
 	/* As in fleet_open: nobody could answer. */
 	setenv("SSH_ASKPASS_REQUIRE", "never", 0);
