@@ -23,6 +23,14 @@ class Refuse:
             raise ImportError("built for another machine")
 sys.meta_path.insert(0, Refuse())
 """
+WITHOUT_EXTENSION_FILE = """
+import importlib.machinery as machinery, sys
+def sees_sources_only(path):
+    if not path.endswith("pmtop"):
+        raise ImportError
+    return machinery.FileFinder(path, (machinery.SourceFileLoader, machinery.SOURCE_SUFFIXES))
+sys.path_hooks.insert(0, sees_sources_only)
+"""
 CHILD_READS = """
 def reported(pid):
     import json, subprocess
@@ -119,6 +127,11 @@ print(f(), pmtop.header_version, pmtop.init(), pmtop.statistics()["num_batches"]
         self.assertEqual(len(script.err().splitlines()), 1, script.err())
         self.assertIn("built for another machine", script.err())
         self.assertEqual(watching.run(code, env={"PMTOP": "0"}).err(), "")
+
+    def test_a_wheel_without_the_extension_says_so(self):
+        script = watching.run(WITHOUT_EXTENSION_FILE + LOOP + "print(pmtop.is_enabled())\n")
+        self.assertEqual(script.out(), "False\n")
+        self.assertRegex(script.err(), r"^pmtop: not publishing: it has no compiled part for Python 3\.\d+; install pmtop for this Python, or set PMTOP=0\n$")
 
     def test_a_second_interpreter_publishes_nothing_and_harms_nothing(self):
         code = LOOP + """

@@ -540,6 +540,8 @@ START_TEST(reason_of_the_selected_host_is_shown_whole_on_80_columns)
 	ck_assert_ptr_null(strstr(drawn(), "ssh-agent"));
 	press(KEY_ARROW_DOWN);
 	ck_assert_ptr_nonnull(strstr(drawn(), "ssh-agent"));
+	hosts[1]->pause_ns = 300 * NS_PER_S;
+	ck_assert_ptr_nonnull(strstr(drawn(), "ssh-agent; next try after 300 s"));
 	canvas_release(&canvas);
 	close_fleet();
 }

@@ -269,7 +269,9 @@ def _warn_if_missing() -> None:
     # While Python looks for the module of `python -m`, that is the first argument: `python -m pmtop` trains nothing.
     is_program = getattr(sys, "argv", [])[:1] == ["-m"]
     if _missing and not _is_switched_off() and not (parent and parent()) and not is_program:
-        what = "its compiled part cannot be loaded (%s)" % _missing
+        # Where there is no such file, Python speaks of a circular import.
+        is_absent = _missing.name == __name__
+        what = "it has no compiled part for Python %d.%d" % sys.version_info[:2] if is_absent else "its compiled part cannot be loaded (%s)" % _missing
         print("pmtop: not publishing: %s; install pmtop for this Python, or set PMTOP=0" % what, file=sys.stderr)
 
 
