@@ -92,6 +92,14 @@ static void add_samples(struct sample_set *set)
 	record->code_samples.begin_ns = set->time_ns;
 }
 
+/* What that line took in the last minute. */
+static void add_time(struct sample_set *set)
+{
+	struct record *record = sample_set_add(set, RECORD_CODE_TIME, 0, set->time_ns + STEPS * NS_PER_S / 12);
+	record->code_time.id = 1;
+	record->code_time.total_ns = STEPS * NS_PER_S / 12;
+}
+
 static void apply(struct stage *stage, struct sample_set *set)
 {
 	model_apply(stage->model, set);
@@ -113,6 +121,7 @@ static void emit_run(struct stage *stage, bool is_chosen)
 	open_run(&set, is_chosen);
 	add_steps(&set);
 	add_samples(&set);
+	add_time(&set);
 	set.time_ns += (STEPS + 1) * NS_PER_S / 12;
 	apply(stage, &set);
 }
@@ -248,6 +257,19 @@ START_TEST(the_overview_says_that_a_person_chose_the_loop)
 }
 END_TEST
 
+START_TEST(lines_stand_in_the_rows_that_the_phases_leave)
+{
+	struct stage stage;
+	play(&stage, 120, 40, false);
+	ck_assert(stage_shows(&stage, "your lines in the last minute:"));
+	ck_assert(stage_shows(&stage, "100 %  loss.backward()"));
+	ck_assert(stage_shows(&stage, "train.py:221"));
+	stage_resize(&stage, 80, 14);
+	ck_assert(!stage_shows(&stage, "your lines"));
+	stage_close(&stage);
+}
+END_TEST
+
 START_TEST(a_count_that_is_a_lower_bound_says_so)
 {
 	struct stage stage;
@@ -281,6 +303,7 @@ int main(void)
 	tcase_add_test(tests, a_recording_holds_the_loop_that_was_chosen);
 	tcase_add_test(tests, a_run_that_publishes_has_no_loops);
 	tcase_add_test(tests, the_overview_says_that_a_person_chose_the_loop);
+	tcase_add_test(tests, lines_stand_in_the_rows_that_the_phases_leave);
 	tcase_add_test(tests, a_count_that_is_a_lower_bound_says_so);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

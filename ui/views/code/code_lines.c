@@ -194,6 +194,15 @@ static void cut_code(char *text, int width)
 	memcpy(text + at, "…", sizeof "…");
 }
 
+/* The source line, or, without it (unreadable, or changed since), the function. */
+static void code_text(
+	const struct code_sampled *sample, const struct code_line *line, int width, char *text, size_t size)
+{
+	snprintf(
+		text, size, line->text ? "%s" : "in %s", line->text ? line->text : sample->code->codes[line->code].function);
+	cut_code(text, width);
+}
+
 void code_line_draw(const struct code_sampled *sample, const struct code_line *line, const struct table *table,
 	struct canvas *canvas, int y, const char *search)
 {
@@ -208,12 +217,29 @@ void code_line_draw(const struct code_sampled *sample, const struct code_line *l
 	table_cell(table, canvas, y, CODE_CELL_ALL, ROLE_DIM, format_percent(text, code_share(sample, &line->all)));
 	table_cell(table, canvas, y, CODE_CELL_LOCATION, is_match ? ROLE_KEY : ROLE_NORMAL,
 		code_location(name, line->line, text, sizeof text));
-	/* Without the source line (unreadable, or changed since) show the function. */
-	snprintf(text, sizeof text, line->text ? "%s" : "in %s", line->text ? line->text : name->function);
-	cut_code(text, table->width[CODE_CELL_TEXT]);
+	code_text(sample, line, table->width[CODE_CELL_TEXT], text, sizeof text);
 	table_cell(table, canvas, y, CODE_CELL_TEXT, line->text ? ROLE_NORMAL : ROLE_DIM, text);
 	table_cell(table, canvas, y, CODE_CELL_PHASE, code_phase_role(line->phase),
 		line->phase == CODE_PHASE_OTHER ? "" : code_phase_name(line->phase));
+}
+
+void code_line_draw_short(
+	const struct code_sampled *sample, const struct code_line *line, struct canvas *canvas, struct rect row)
+{
+	enum { SHARE_CELLS = 5, GAP = 2 };
+	const struct code_name *name = &sample->code->codes[line->code];
+	char text[300], location[300];
+	int width = (int)text_cells(code_location(name, line->line, location, sizeof location)),
+		room = row.width - SHARE_CELLS - 2 * GAP - width;
+	canvas_text_right(
+		canvas, row.x, row.y, SHARE_CELLS, ROLE_STRONG, format_percent(text, code_share(sample, &line->self)));
+	if (room < 8) {
+		canvas_text(canvas, row.x + SHARE_CELLS + GAP, row.y, row.width - SHARE_CELLS - GAP, ROLE_NORMAL, location);
+		return;
+	}
+	code_text(sample, line, room, text, sizeof text);
+	canvas_text(canvas, row.x + SHARE_CELLS + GAP, row.y, room, line->text ? ROLE_NORMAL : ROLE_DIM, text);
+	canvas_text_right(canvas, row.x, row.y, row.width - 1, ROLE_DIM, location);
 }
 
 void code_phases_row(const struct code_sampled *sample, struct canvas *canvas, struct rect row)

@@ -28,6 +28,9 @@ void code_rows_fit(const struct code_sampled *sample, const struct code_rows *ro
 	struct table *table, struct table_column fitted[CODE_CELLS]);
 void code_line_draw(const struct code_sampled *sample, const struct code_line *line, const struct table *table,
 	struct canvas *canvas, int y, const char *search);
+/* In one row without columns: its share, its text, its place. */
+void code_line_draw_short(
+	const struct code_sampled *sample, const struct code_line *line, struct canvas *canvas, struct rect row);
 void code_title(const struct scene *scene, const struct code_sampled *sample, struct line *line);
 
 /* "forward 49 %   backward 42 %", in one row. */

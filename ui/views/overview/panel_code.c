@@ -112,6 +112,21 @@ static void draw_inferred(const struct run *run, struct canvas *canvas, struct r
 	canvas_text(canvas, row.x, row.y, row.width, ROLE_DIM, text);
 }
 
+/* The lines with the most time, in the rows that the phases leave: a program of no known framework has no phases. */
+static void draw_lines(const struct scene *scene, size_t phases, struct canvas *canvas, struct rect inside)
+{
+	struct code_sampled sample;
+	struct code_rows rows;
+	rect_take_top(&inside, (int)phases + 1);
+	if (inside.height < ROWS_MIN || !code_sampled_init(scene, -1, false, &sample) || sample.seconds <= 0)
+		return;
+	code_rows_collect(&sample, CODE_CELL_SHARE, false, &rows);
+	canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "your lines in the last minute:");
+	rect_take_top(&inside, 1);
+	for (int i = 0; i < inside.height && i < (int)rows.count; i++)
+		code_line_draw_short(&sample, &sample.code->lines[rows.indices[i]], canvas, rect_row(inside, i));
+}
+
 /* Of the steps that the samples fall into. */
 static bool draw_steps(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
@@ -137,6 +152,7 @@ static bool draw_steps(const struct scene *scene, const struct run *run, struct 
 			rows[count++] = (struct row_shown){ (enum code_phase)phase, sampled.phases[phase].share_ratio,
 				sampled.phases[phase].error_ratio };
 	draw_sorted(rows, count, sampled.step_s, canvas, inside);
+	draw_lines(scene, count, canvas, inside);
 	return true;
 }
 
@@ -172,4 +188,5 @@ void panel_where_sampled(const struct scene *scene, const struct run *run, struc
 			rows[count++] =
 				(struct row_shown){ (enum code_phase)phase, code_share(&sample, &sample.group->phases[phase]), NAN };
 	draw_sorted(rows, count, run_main(run)->recent.mean_s, canvas, inside);
+	draw_lines(scene, count, canvas, inside);
 }
