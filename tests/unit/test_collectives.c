@@ -610,7 +610,7 @@ START_TEST(rank_that_a_quota_throttles_is_named)
 		"CPU quota throttles rank 0 for 70 % of the time, other ranks for at most 10 %");
 	run_throttled(24, (double[]){ 0.7, 0.6 }); /* the counters go back: another cgroup, of both */
 	ck_assert_int_eq(collectives_throttled(model, &ratio, &others_ratio), -1);
-	run_throttled(44, (double[]){ 0.1, 0 });
+	run_throttled(44, (double[]){ 0.08, 0 });
 	ck_assert_int_eq(collectives_throttled(model, &ratio, &others_ratio), -1);
 	run_throttled(64, (double[]){ NAN, NAN });
 	ck_assert_int_eq(collectives_throttled(model, &ratio, &others_ratio), -1);

@@ -21,7 +21,7 @@ enum { SAMPLES_MIN = 8 };
 /* A straggler: of the time, by which factor more than the next, how late at least; over at least so long, up to so long
  * ago. The pace is that of the newest collectives, up to pace_max_s. */
 static const double straggler_ratio = 0.1, straggler_factor = 2, late_min_s = 1e-3, elapsed_min_s = 1,
-					straggler_age_s = 60, pace_max_s = 30, throttled_ratio = 0.2;
+					straggler_age_s = 60, pace_max_s = 30, throttled_ratio = 0.1;
 
 /* Inserts a value where it belongs; the smallest falls out. */
 static void note_incident(double incidents_s[INCIDENTS_MAX], double seconds)
