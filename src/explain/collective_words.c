@@ -195,6 +195,19 @@ const char *collective_words_now(const struct model *model, char out[COLLECTIVE_
 	return judgement.is_due ? collective_words(model, &judgement, out) : out;
 }
 
+const char *collective_words_throttled(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
+{
+	char who[COLLECTIVE_RANK_SIZE], share[NUMBER_SIZE], others[NUMBER_SIZE];
+	double ratio, others_ratio;
+	int rank = collectives_throttled(model, &ratio, &others_ratio);
+	*out = '\0';
+	if (rank >= 0)
+		snprintf(out, COLLECTIVE_WORDS_SIZE, "CPU quota throttles %s for %s of the time, other ranks for at most %s",
+			collective_rank_words(model, (size_t)rank, who), format_percent(share, ratio),
+			format_percent(others, others_ratio));
+	return out;
+}
+
 const char *collective_words_straggler(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
 {
 	struct collective_pace pace;
@@ -204,5 +217,7 @@ const char *collective_words_straggler(const struct model *model, char out[COLLE
 
 const char *collective_words_verdict(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
 {
-	return *collective_words_now(model, out) ? out : collective_words_straggler(model, out);
+	return *collective_words_now(model, out) || *collective_words_straggler(model, out)
+		? out
+		: collective_words_throttled(model, out);
 }

@@ -484,13 +484,15 @@ struct record {
 			uint32_t group;
 			int64_t enqueued, started, completed;
 		} collective_state;
-		/* state: of /proc/PID/stat, 0 = not read; skipped: collectives between the readings that have no row */
+		/* state: of /proc/PID/stat, 0 = not read; skipped: collectives between the readings that have no row;
+		 * throttled_s: its cgroup, by a CPU quota, summed over CPUs, since it exists */
 		struct {
 			int32_t pid;
 			uint32_t state;
 			uint64_t skipped;
 			const struct collective_row *rows;
 			size_t count;
+			double throttled_s;
 		} collectives;
 		/* host: of the process asked; timeouts: processes that did not answer NCCL; left_out: communicators */
 		struct {

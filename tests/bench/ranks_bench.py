@@ -30,14 +30,24 @@ LIMIT_S, START_S, SOUND_S, SLOW_LIMIT_S = 15, 90, 4, 30
 HANGS = ('sleeps', 'deadlock', 'stopped', 'killed', 'mismatch')
 SLOWS = ('slow', 'slow-loader', 'slow-disk', 'quota')
 HEALTHY = ('healthy', 'checkpoints', 'validates', 'jitter', 'first-batches')
-RULES = ('rank_behind', 'rank_slow', 'collective_mismatch', 'collective_slow', 'still_rank')
+RULES = ('rank_behind', 'rank_slow', 'rank_throttled', 'collective_mismatch', 'collective_slow', 'still_rank')
 RIGHT_MIN, F1_MIN = 0.95, 0.95
 QUOTA = pathlib.Path('/sys/fs/cgroup/cpu')
-QUOTA_SHARE = 0.06
+QUOTA_SHARE, QUOTA_PERIOD_S, USE_S = 0.5, 0.1, 2
 
 
 class Failed(Exception):
     pass
+
+
+def cpu_use(pid):
+    """In CPUs. A quota above it throttles nothing."""
+    def used_s():
+        fields = pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+    before_s = used_s()
+    time.sleep(USE_S)
+    return (used_s() - before_s) / USE_S
 
 
 class Job:
@@ -87,8 +97,9 @@ class Job:
         if self.fault == 'quota':
             self.quota = QUOTA / f'pmtop-ranks-{os.getpid()}'
             self.quota.mkdir(exist_ok=True)
-            (self.quota / 'cpu.cfs_quota_us').write_text(str(int(QUOTA_SHARE * 100000)))
-            (self.quota / 'cgroup.procs').write_text(str(self.pid_of(self.culprit)))
+            pid = self.pid_of(self.culprit)
+            (self.quota / 'cpu.cfs_quota_us').write_text(str(max(1000, int(QUOTA_SHARE * cpu_use(pid) * QUOTA_PERIOD_S * 1e6))))
+            (self.quota / 'cgroup.procs').write_text(str(pid))
         (self.folder / 'go').touch()
 
     def __exit__(self, *_):

@@ -153,6 +153,7 @@ static void fill_collectives(struct sample_set *set, struct record *record)
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct collective_row){ number32(), number32(), number(), (int64_t)(number() >> 4) };
 	record->collectives.pid = (int32_t)number(), record->collectives.state = number32();
+	record->collectives.throttled_s = (double)number32();
 	record->collectives.skipped = number();
 	record->collectives.rows = count ? rows : NULL;
 	record->collectives.count = count;

@@ -97,6 +97,7 @@ static void enter(
 	record = sample_set_add(&set, RECORD_COLLECTIVES, 0, set.time_ns);
 	record->collectives.pid = PID + rank;
 	record->collectives.state = 'S';
+	record->collectives.throttled_s = NAN;
 	record->collectives.rows = count ? rows : NULL;
 	record->collectives.count = count;
 }
@@ -476,6 +477,26 @@ START_TEST(one_long_delay_makes_no_straggler)
 }
 END_TEST
 
+/* 250 collectives, one each 20 ms; rank 1 enters each 60th 3 s late, after an evaluation of its own. */
+START_TEST(evaluations_of_one_rank_make_no_straggler)
+{
+	struct collective_pace pace;
+	double at_s = 0;
+	add_job(2);
+	begin(20);
+	for (uint64_t i = 1; i <= 250; i++) {
+		double late_s = i % 60 == 10 ? 3 : 0;
+		enter(0, 1, OP_REDUCE, i, i, at_s + 0.02, 0, (int64_t)i);
+		enter(1, 1, OP_REDUCE, i, i, at_s + 0.02 + late_s, 0, (int64_t)i);
+		at_s += 0.02 + late_s;
+	}
+	end();
+	collectives_pace(model, 0, &pace);
+	ck_assert(pace.waits_ratio[1] > 0.6);
+	ck_assert_int_eq(pace.straggler, -1);
+}
+END_TEST
+
 /* Ranks 0 1 and 2 3 work on a stage each, 0 2 and 1 3 on a replica: 80 steps with a collective in the stage, and one in
  * the replica 0.05 s later. Rank 0 begins each step 0.05 s late. */
 static void run_stages(void)
@@ -519,6 +540,81 @@ START_TEST(rank_that_is_late_because_it_waited_in_another_group_is_no_straggler)
 	ck_assert_uint_eq(lost.count, 1);
 	ck_assert_int_eq(lost.rows[0].rank, 0);
 	ck_assert_int_eq(lost.without, 0);
+}
+END_TEST
+
+/* Another stack sample of each rank each 0.05 s: rank 1 in communication, rank 0 in its own code. */
+static void sample_ranks(double until_s)
+{
+	static const char *const files[] = { "/home/me/train.py", "/x/torch/distributed/distributed_c10d.py" };
+	begin(0.1);
+	for (uint32_t i = 0; i < 2; i++) {
+		fill_code(sample_set_add(&set, RECORD_CODE, 0, set.time_ns), i + 1, "recv", files[i], i == 0);
+		fill_code_group(sample_set_add(&set, RECORD_CODE_GROUP, 0, set.time_ns), i + 1, PID + (int)i, 10, 10, 1);
+		fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), i + 1, 0, i + 1, i + 1, 5, NULL);
+	}
+	end();
+	for (double at_s = 0.1; at_s < until_s; at_s += 0.05) {
+		begin(at_s);
+		for (uint32_t i = 0; i < 2; i++) {
+			struct record *record = sample_set_add(&set, RECORD_CODE_SAMPLES, 0, set.time_ns);
+			record->code_samples.node = i + 1;
+			record->code_samples.count = 1;
+			record->code_samples.begin_ns = set.time_ns;
+		}
+		end();
+	}
+}
+
+/* gloo's recorder has neither send nor receive: a stage of a pipeline is late because it waits for another one. */
+START_TEST(rank_that_is_late_because_it_receives_is_no_straggler)
+{
+	struct collective_pace pace;
+	run_late(0.05, true);
+	collectives_pace(model, 0, &pace);
+	ck_assert_int_eq(pace.straggler, 1);
+	close_model();
+	open_model();
+	add_job(2);
+	sample_ranks(6);
+	run_late(0.05, true);
+	collectives_pace(model, 0, &pace);
+	ck_assert_int_eq(pace.straggler, -1);
+	ck_assert(pace.waits_ratio[1] > 0.4);
+}
+END_TEST
+
+/* Each rank's cgroup, which is new, is throttled for so many seconds in each of 16 seconds. */
+static void run_throttled(int from_s, const double ratios[2])
+{
+	for (int at_s = from_s; at_s < from_s + 16; at_s++) {
+		begin(at_s);
+		for (int i = 0; i < 2; i++) {
+			struct record *record = sample_set_add(&set, RECORD_COLLECTIVES, 0, set.time_ns);
+			record->collectives.pid = PID + i;
+			record->collectives.state = 'S';
+			record->collectives.throttled_s = (at_s - from_s) * ratios[i];
+		}
+		end();
+	}
+}
+
+START_TEST(rank_that_a_quota_throttles_is_named)
+{
+	double ratio, others_ratio;
+	run_together(2);
+	run_throttled(4, (double[]){ 0.7, 0.1 });
+	ck_assert_int_eq(collectives_throttled(model, &ratio, &others_ratio), 0);
+	ck_assert(fabs(ratio - 0.7) < 1e-6 && fabs(others_ratio - 0.1) < 1e-6);
+	ck_assert_str_eq(collective_words_verdict(model, words),
+		"CPU quota throttles rank 0 for 70 % of the time, other ranks for at most 10 %");
+	run_throttled(24, (double[]){ 0.7, 0.6 }); /* the counters go back: another cgroup, of both */
+	ck_assert_int_eq(collectives_throttled(model, &ratio, &others_ratio), -1);
+	run_throttled(44, (double[]){ 0.08, 0 });
+	ck_assert_int_eq(collectives_throttled(model, &ratio, &others_ratio), -1);
+	run_throttled(64, (double[]){ NAN, NAN });
+	ck_assert_int_eq(collectives_throttled(model, &ratio, &others_ratio), -1);
+	ck_assert(isnan(model->collectives->ranks[0].throttle.recent_ratio));
 }
 END_TEST
 
@@ -592,6 +688,9 @@ int main(void)
 	tcase_add_test(tests, delay_below_a_millisecond_and_one_of_long_ago_make_no_straggler);
 	tcase_add_test(tests, one_long_delay_makes_no_straggler);
 	tcase_add_test(tests, rank_that_is_late_because_it_waited_in_another_group_is_no_straggler);
+	tcase_add_test(tests, evaluations_of_one_rank_make_no_straggler);
+	tcase_add_test(tests, rank_that_is_late_because_it_receives_is_no_straggler);
+	tcase_add_test(tests, rank_that_a_quota_throttles_is_named);
 	tcase_add_test(tests, group_made_again_begins_anew);
 	tcase_add_test(tests, recording_says_the_same);
 	suite_add_tcase(suite, tests);

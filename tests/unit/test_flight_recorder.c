@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/sources/collectives/collectives_tables.h"
 #include "src/sources/collectives/flight_recorder.h"
 #include "src/sources/collectives/flight_symbol.h"
 #include "tests/support/suite.h"
@@ -50,6 +51,7 @@ static void put_entry(uint64_t id, char *name)
 	put_string(entry, 24, (char *)"default_pg");
 	put_string(entry, 56, (char *)"0");
 	put(entry, 88, id + 1);
+	put(entry, 104, 2 * id + 1);
 	put_string(entry, 112, name);
 	put(entry, 176, 1000 + id);
 	put(entry, 240, address_of(entry + 256));
@@ -124,12 +126,58 @@ START_TEST(groups_and_entries_are_read)
 	}
 	ck_assert_uint_eq(reading.entry_count, 5);
 	ck_assert_uint_eq(reading.entries[3].sequence, 4);
+	ck_assert_uint_eq(reading.entries[3].op_id, 7);
 	ck_assert_int_eq(reading.entries[3].created_realtime_ns, 1003);
 	ck_assert_str_eq(reading.entries[3].name, "nccl:_reduce_scatter_base");
 	ck_assert_str_eq(reading.entries[2].name, "gloo:all_reduce");
 	ck_assert_str_eq(reading.entries[2].sizes, "[10, 2]");
 	ck_assert_str_eq(reading.entries[2].group, "0");
 	ck_assert_str_eq(reading.entries[2].description, "default_pg");
+}
+END_TEST
+
+/* How far the rank of a reading is in its group. */
+static struct record state_of(struct collectives_rank *rank, struct collectives_tables *tables, int64_t enqueued,
+	int64_t completed, struct sample_set *set)
+{
+	static const struct collectives_process process = { .state = 'S' };
+	reading.status_count = 1;
+	reading.statuses[0] = (struct flight_status){ 0, enqueued, -1, completed };
+	sample_set_clear(set);
+	collectives_emit_reading(tables, rank, &reading, &process, 0, 5, set);
+	reading.entry_count = 0;
+	for (size_t i = 0; i < set->count; i++)
+		if (set->records[i].kind == RECORD_COLLECTIVE_STATE)
+			return set->records[i];
+	return (struct record){ .kind = RECORD_MISSING };
+}
+
+/* Each collective follows a send: gloo counts both, though collectives have numbers of their own. */
+START_TEST(numbers_of_send_and_receive_are_no_collectives)
+{
+	static struct collectives_tables tables;
+	static struct collectives_rank rank;
+	struct sample_set set = SAMPLE_SET_INIT;
+	reading.entry_count = 12;
+	for (uint64_t i = 0; i < 12; i++)
+		reading.entries[i] = (struct flight_entry){
+			.sequence = i + 1, .op_id = 2 * (i + 1), .created_realtime_ns = 1, .group = "0", .name = "gloo:all_reduce"
+		};
+	rank = (struct collectives_rank){ .pid = 7 };
+	struct record record = state_of(&rank, &tables, 25, 23, &set);
+	ck_assert_int_eq(record.collective_state.enqueued, 12);
+	ck_assert_int_eq(record.collective_state.completed, 11);
+	record = state_of(&rank, &tables, 24, 8, &set); /* of the 5th collective on both numbers are known */
+	ck_assert_int_eq(record.collective_state.completed, 3);
+	record = state_of(&rank, &tables, -1, -1, &set);
+	ck_assert_int_eq(record.collective_state.completed, -1);
+	reading.entries[0] = (struct flight_entry){
+		.sequence = 1, .op_id = 5, .created_realtime_ns = 1, .group = "1", .name = "nccl:all_reduce"
+	};
+	reading.entry_count = 1;
+	rank = (struct collectives_rank){ .pid = 8, .is_device = true };
+	ck_assert_int_eq(state_of(&rank, &tables, 1, 1, &set).collective_state.enqueued, 1);
+	sample_set_release(&set);
 }
 END_TEST
 
@@ -360,6 +408,7 @@ int main(void)
 	TCase *tests = tcase_create("image");
 	tcase_add_checked_fixture(tests, setup, NULL);
 	tcase_add_test(tests, groups_and_entries_are_read);
+	tcase_add_test(tests, numbers_of_send_and_receive_are_no_collectives);
 	tcase_add_test(tests, only_new_entries_are_read_and_lost_ones_counted);
 	tcase_add_test(tests, reset_begins_anew);
 	tcase_add_test(tests, nothing_there_yet_is_no_fault);

@@ -89,6 +89,7 @@ static void write_rank(struct json *json, const struct model *model, const struc
 	json_integer(json, "pid", rank->pid);
 	json_bool(json, "is_ended", rank->is_gone);
 	json_text(json, "state", rank->state ? state : NULL);
+	json_number(json, "throttled_ratio", rank->throttle.recent_ratio);
 	json_number(json, "read_age_s", rank->read_ns ? (double)(model->now_ns - rank->read_ns) * 1e-9 : (double)NAN);
 	json_close_object(json);
 }

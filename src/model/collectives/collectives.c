@@ -1,5 +1,6 @@
 #include "src/model/collectives/collectives.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,9 @@
 #include "src/base/text.h"
 #include "src/model/model_private.h"
 #include "src/model/ranks/rank_places.h"
+
+/* Of a CPU quota's throttling. */
+static const double throttle_min_s = 0.2, throttle_mean_s = 5;
 
 const struct collective_slot *collective_slot_of(const struct collective_group *group, uint64_t sequence)
 {
@@ -77,7 +81,7 @@ static void take_rank(struct model *model, struct collectives *collectives, cons
 		(rank->is_gone && !record->collective_rank.is_gone);
 	if (is_new) {
 		forget_rank(collectives, at);
-		*rank = (struct collective_rank){ .pid = record->collective_rank.pid };
+		*rank = (struct collective_rank){ .pid = record->collective_rank.pid, .throttle = { NAN, 0, NAN } };
 		collectives->rank_count += at == collectives->rank_count;
 	}
 	rank->number = number_of(model, record);
@@ -220,6 +224,20 @@ static void take_row(struct collectives *collectives, size_t rank, const struct 
 	note_skew(collectives, group, slot);
 }
 
+/* An exponential mean over throttle_mean_s. Of another cgroup, or one that was reset, the mean begins anew. */
+static void take_throttle(struct collective_throttle *throttle, double total_s, int64_t now_ns)
+{
+	double elapsed_s = seconds_between(throttle->time_ns, now_ns), added_s = total_s - throttle->total_s;
+	if (throttle->time_ns && elapsed_s < throttle_min_s && added_s >= 0)
+		return;
+	bool is_known = throttle->time_ns && elapsed_s > 0 && added_s >= 0;
+	double ratio = is_known ? fmin(added_s / elapsed_s, 1) : (double)NAN,
+		   weight = isnan(throttle->recent_ratio) ? 1 : 1 - exp(-elapsed_s / throttle_mean_s);
+	double before = isnan(throttle->recent_ratio) ? 0 : throttle->recent_ratio;
+	*throttle =
+		(struct collective_throttle){ total_s, now_ns, is_known ? before + weight * (ratio - before) : (double)NAN };
+}
+
 static void take_rows(struct collectives *collectives, const struct record *record)
 {
 	size_t rank = find_rank(collectives, record->collectives.pid);
@@ -228,6 +246,7 @@ static void take_rows(struct collectives *collectives, const struct record *reco
 		return;
 	collectives->ranks[rank].read_ns = now_ns;
 	collectives->ranks[rank].state = (char)record->collectives.state;
+	take_throttle(&collectives->ranks[rank].throttle, record->collectives.throttled_s, now_ns);
 	for (size_t i = 0; record->collectives.rows && i < record->collectives.count; i++)
 		take_row(collectives, rank, &record->collectives.rows[i], now_ns);
 }

@@ -27,6 +27,11 @@ struct collective_rank {
 	bool is_gone;
 	char state;      /* of /proc/PID/stat; 0 = unknown */
 	int64_t read_ns; /* the latest reading */
+	struct collective_throttle {
+		double total_s;      /* of the latest reading, at time_ns; NAN = unknown, here and below */
+		int64_t time_ns;     /* 0 = none */
+		double recent_ratio; /* of the time of the last seconds, in which a CPU quota throttled the rank; 0 … 1 */
+	} throttle;
 };
 
 struct collective_op {

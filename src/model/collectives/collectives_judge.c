@@ -303,3 +303,10 @@ void collectives_judge(const struct model *model, struct collective_judgement *o
 	}
 	blame_ended(model, out);
 }
+
+bool collectives_entered(
+	const struct model *model, size_t group, uint64_t sequence, int64_t *first_ns, int64_t *last_ns, size_t *last)
+{
+	struct collectives_view view;
+	return collectives_view(model, group, &view) && collectives_view_times(&view, sequence, first_ns, last_ns, last);
+}

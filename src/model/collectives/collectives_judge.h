@@ -1,4 +1,4 @@
-/* collectives_judge.h: who keeps the others waiting in a collective, and which rank enters collectives last.
+/* collectives_judge.h: who keeps the others waiting in a collective.
  *
  * A rank is behind if it has not entered a collective that others have. That is normal for a while: it is judged
  * (is_due) after the largest of 5 s, 10 times the group's median interval between collectives, and 1.5 times the
@@ -13,6 +13,7 @@
 
 #include "src/model/code/code.h"
 #include "src/model/collectives/collectives.h"
+#include "src/model/collectives/collectives_pace.h"
 
 enum collective_finding {
 	COLLECTIVE_FINE,
@@ -38,29 +39,12 @@ struct collective_judgement {
 	bool is_due;
 };
 
-/* Of the newest collectives that all members entered: of 30 s, but at least 20. Others wait for a rank only so far as
- * its delay is its own (own_delay.h). */
-struct collective_pace {
-	size_t complete;
-	double interval_s;                        /* median time between two collectives; NAN = unknown, here and below */
-	double skew_s;                            /* median time from the first to the last rank to enter */
-	int straggler;                            /* the rank that others wait for most; −1 = none */
-	double last_ratio;                        /* share of the collectives that it entered last */
-	double late_s;                            /* its own delay (own_delay.h): median of its longer ones */
-	double waits_ratio[COLLECTIVE_RANKS_MAX]; /* of each rank: share of the time in which others waited for it */
-	double waited_ratio; /* share of the time in which others waited for it; 0 = there is no straggler. Its longest
-							delays are left out: a few long ones make no straggler */
-};
-
 /* NULL collectives: FINE. */
 void collectives_judge_group(const struct model *model, size_t group, struct collective_judgement *out);
 /* The judgement that matters most: a mismatch, else the rank that others wait for and that waits for no one itself. */
 void collectives_judge(const struct model *model, struct collective_judgement *out);
-void collectives_pace(const struct model *model, size_t group, struct collective_pace *out);
 /* When the first and the last member entered a collective, and the last one. False: not all have, or not retained. */
 bool collectives_entered(
 	const struct model *model, size_t group, uint64_t sequence, int64_t *first_ns, int64_t *last_ns, size_t *last);
-/* The pace of the group with the largest waited_ratio. Returns the group; −1 = no group has enough collectives. */
-int collectives_slowest(const struct model *model, struct collective_pace *out);
 
 #endif

@@ -1,8 +1,10 @@
+#include "src/model/collectives/collectives_pace.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/model/collectives/collectives_judge.h"
+#include "src/model/code/code_samples.h"
 #include "src/model/collectives/collectives_view.h"
 #include "src/model/collectives/own_delay.h"
 #include "src/model/model.h"
@@ -10,17 +12,21 @@
 
 /* A group with fewer collectives has no straggler yet. */
 enum { PACE_MIN = 20 };
-/* Delays of a rank that do not count: incidents. */
-enum { INCIDENTS = 3 };
+/* Delays of a rank that do not count: incidents. The longest three, and of those of a second or more, as evaluations
+ * and checkpoints of one rank are, one in 32 collectives. */
+enum { INCIDENTS_MIN = 3, INCIDENTS_MAX = 8, INCIDENT_COLLECTIVES = 32 };
+static const double incident_min_s = 1;
+/* With fewer stack samples nothing is said of what a rank did. */
+enum { SAMPLES_MIN = 8 };
 /* A straggler: of the time, by which factor more than the next, how late at least; over at least so long, up to so long
  * ago. The pace is that of the newest collectives, up to pace_max_s. */
 static const double straggler_ratio = 0.1, straggler_factor = 2, late_min_s = 1e-3, elapsed_min_s = 1,
-					straggler_age_s = 60, pace_max_s = 30;
+					straggler_age_s = 60, pace_max_s = 30, throttled_ratio = 0.1;
 
 /* Inserts a value where it belongs; the smallest falls out. */
-static void note_incident(double incidents_s[INCIDENTS], double seconds)
+static void note_incident(double incidents_s[INCIDENTS_MAX], double seconds)
 {
-	for (size_t i = 0; i < INCIDENTS; i++)
+	for (size_t i = 0; i < INCIDENTS_MAX; i++)
 		if (seconds > incidents_s[i]) {
 			double smaller_s = incidents_s[i];
 			incidents_s[i] = seconds;
@@ -28,22 +34,24 @@ static void note_incident(double incidents_s[INCIDENTS], double seconds)
 		}
 }
 
-static double sum_incidents(const double incidents_s[INCIDENTS])
+static double sum_incidents(const double incidents_s[INCIDENTS_MAX], size_t collectives)
 {
 	double sum_s = 0;
-	for (size_t i = 0; i < INCIDENTS; i++)
-		sum_s += incidents_s[i];
+	for (size_t i = 0; i < INCIDENTS_MAX; i++)
+		if (i < INCIDENTS_MIN || (i < collectives / INCIDENT_COLLECTIVES && incidents_s[i] >= incident_min_s))
+			sum_s += incidents_s[i];
 	return sum_s;
 }
 
 struct sums {
 	size_t count;
 	double intervals_s[COLLECTIVE_SLOTS], skews_s[COLLECTIVE_SLOTS], delays_s[COLLECTIVE_SLOTS];
+	uint64_t sequences[COLLECTIVE_SLOTS];
 	size_t interval_count, last[COLLECTIVE_SLOTS], last_count[COLLECTIVE_RANKS_MAX];
 	int64_t begin_ns, end_ns;
 	/* others waited for its own time (own_delay.h): without counting any time twice */
 	double waited_s[COLLECTIVE_RANKS_MAX];
-	double incidents_s[COLLECTIVE_RANKS_MAX][INCIDENTS]; /* its longest delays, longest first */
+	double incidents_s[COLLECTIVE_RANKS_MAX][INCIDENTS_MAX]; /* its longest delays, longest first */
 	int64_t waited_until_ns[COLLECTIVE_RANKS_MAX];
 };
 
@@ -109,6 +117,7 @@ static void add_up(const struct collectives_view *view, struct sums *sums)
 		add_wait(sums, view, i, last);
 		sums->last_count[last]++;
 		sums->last[sums->count] = last;
+		sums->sequences[sums->count] = i;
 		sums->skews_s[sums->count++] = seconds_between(first_ns, last_ns);
 	}
 }
@@ -130,13 +139,65 @@ static double late_s(const struct sums *sums, size_t rank)
 	return median_of(delays_s, kept);
 }
 
+/* -- send and receive -- */
+
+/* Stack samples of a rank, and its waits in collectives, in a time of elapsed_s. */
+struct exchange {
+	double elapsed_s, waited_s;
+	unsigned samples, communication;
+};
+
+static void add_exchange(
+	const struct collectives_view *view, size_t rank, int64_t from_ns, int64_t to_ns, struct exchange *out)
+{
+	struct phase_sums sums = { .samples = 0 };
+	model_sum_phases(view->model, view->all->ranks[rank].pid, from_ns, to_ns, &sums);
+	out->samples += sums.samples;
+	out->communication += sums.counts[CODE_PHASE_COMMUNICATION];
+	out->elapsed_s += seconds_between(from_ns, to_ns);
+	out->waited_s += own_delay_waited_s(view->all, rank, from_ns, to_ns);
+}
+
+/* In communication, but in no collective. */
+static double exchange_s(const struct exchange *of)
+{
+	return fmax(of->elapsed_s * of->communication / of->samples - of->waited_s, 0);
+}
+
+/* gloo's send and receive are not in the recorder. The part of the rank's delays that it did not wait in them for
+ * longer than the first ranks did, by stack samples; 1 without enough of them. */
+static double busy_part(const struct collectives_view *view, const struct sums *sums, size_t rank)
+{
+	struct exchange late = { .samples = 0 }, first = { .samples = 0 };
+	double delays_s = 0;
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct collective_slot *slot =
+			sums->last[i] == rank ? collective_slot_of(view->group, sums->sequences[i]) : NULL;
+		size_t before = slot ? first_of(view, slot) : rank;
+		int64_t since_ns = slot && sums->delays_s[i] >= late_min_s
+			? own_delay_since(view->group, slot->sequence, slot->entries[before].entered_ns)
+			: 0;
+		if (!since_ns)
+			continue;
+		delays_s += sums->delays_s[i];
+		add_exchange(view, rank, since_ns, slot->entries[rank].entered_ns, &late);
+		add_exchange(view, before, since_ns, slot->entries[before].entered_ns, &first);
+	}
+	if (late.samples < SAMPLES_MIN || first.samples < SAMPLES_MIN || !(delays_s > 0))
+		return 1;
+	return 1 - fmin(fmax((exchange_s(&late) - exchange_s(&first)) / delays_s, 0), 1);
+}
+
+/* -- the straggler -- */
+
 static void find_straggler(const struct collectives_view *view, const struct sums *sums, struct collective_pace *out)
 {
 	size_t most = view->members[0];
 	double most_s = -1, next_s = 0, elapsed_s = seconds_between(sums->begin_ns, sums->end_ns), whole_s = elapsed_s;
 	for (size_t i = 0; i < view->count; i++) {
 		size_t rank = view->members[i];
-		double incidents_s = sum_incidents(sums->incidents_s[rank]), waited_s = sums->waited_s[rank] - incidents_s;
+		double incidents_s = sum_incidents(sums->incidents_s[rank], sums->count),
+			   waited_s = sums->waited_s[rank] - incidents_s;
 		out->waits_ratio[rank] = whole_s > 0 ? sums->waited_s[rank] / whole_s : (double)NAN;
 		elapsed_s -= incidents_s;
 		next_s = fmax(next_s, fmin(waited_s, most_s));
@@ -145,6 +206,7 @@ static void find_straggler(const struct collectives_view *view, const struct sum
 	}
 	out->waited_ratio = 0;
 	out->late_s = late_s(sums, most);
+	most_s *= most_s >= straggler_ratio * elapsed_s ? busy_part(view, sums, most) : 1;
 	if (elapsed_s < elapsed_min_s || seconds_between(sums->end_ns, view->model->now_ns) > straggler_age_s ||
 		most_s < straggler_ratio * elapsed_s || most_s < straggler_factor * next_s || !(out->late_s >= late_min_s))
 		return;
@@ -188,4 +250,20 @@ int collectives_slowest(const struct model *model, struct collective_pace *out)
 		found = (int)i;
 	}
 	return found;
+}
+
+int collectives_throttled(const struct model *model, double *ratio, double *others_ratio)
+{
+	int found = -1;
+	double most = 0, next = 0;
+	for (size_t i = 0; model->collectives && i < model->collectives->rank_count; i++) {
+		const struct collective_rank *rank = &model->collectives->ranks[i];
+		double at = rank->is_gone || isnan(rank->throttle.recent_ratio) ? 0 : rank->throttle.recent_ratio;
+		next = fmax(next, fmin(at, most));
+		found = at > most ? (int)i : found;
+		most = fmax(most, at);
+	}
+	*ratio = most;
+	*others_ratio = next;
+	return most >= throttled_ratio && most >= straggler_factor * next ? found : -1;
 }

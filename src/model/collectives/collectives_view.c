@@ -65,10 +65,3 @@ bool collectives_view_times(
 	}
 	return slot;
 }
-
-bool collectives_entered(
-	const struct model *model, size_t group, uint64_t sequence, int64_t *first_ns, int64_t *last_ns, size_t *last)
-{
-	struct collectives_view view;
-	return collectives_view(model, group, &view) && collectives_view_times(&view, sequence, first_ns, last_ns, last);
-}

@@ -3,7 +3,6 @@
 #define PMTOP_MODEL_COLLECTIVES_COLLECTIVES_VIEW_H
 
 #include "src/model/collectives/collectives.h"
-#include "src/model/collectives/collectives_judge.h"
 
 struct collectives_view {
 	const struct model *model;
@@ -21,6 +20,5 @@ int64_t collectives_view_entered(const struct collectives_view *view, size_t ran
 /* When the first and the last member entered a collective. False: not all have, or it is not retained. */
 bool collectives_view_times(
 	const struct collectives_view *view, uint64_t sequence, int64_t *first_ns, int64_t *last_ns, size_t *last);
-void collectives_view_pace(const struct collectives_view *view, struct collective_pace *out);
 
 #endif

@@ -58,7 +58,7 @@ static double waited_in(const struct collective_group *group, size_t rank, int64
 	return sum_s;
 }
 
-static double waited_s(const struct collectives *all, size_t rank, int64_t from_ns, int64_t to_ns)
+double own_delay_waited_s(const struct collectives *all, size_t rank, int64_t from_ns, int64_t to_ns)
 {
 	double sum_s = 0;
 	for (size_t i = 0; i < all->group_count; i++)
@@ -67,8 +67,7 @@ static double waited_s(const struct collectives *all, size_t rank, int64_t from_
 	return sum_s;
 }
 
-/* When the latest collective before this one ended that had ended at this time; 0 = unknown. */
-static int64_t released_before(const struct collective_group *group, uint64_t sequence, int64_t at_ns)
+int64_t own_delay_since(const struct collective_group *group, uint64_t sequence, int64_t at_ns)
 {
 	uint64_t oldest = sequence > COLLECTIVE_SLOTS ? sequence - COLLECTIVE_SLOTS + 1 : 1;
 	for (uint64_t i = sequence - 1; i >= oldest; i--) {
@@ -83,9 +82,10 @@ double own_delay_s(const struct collectives *all, const struct collective_group 
 	const struct collective_slot *slot, size_t first, size_t rank, double late_s)
 {
 	int64_t first_ns = slot->entries[first].entered_ns, late_ns = slot->entries[rank].entered_ns,
-			since_ns = released_before(group, slot->sequence, first_ns);
+			since_ns = own_delay_since(group, slot->sequence, first_ns);
 	if (!since_ns)
 		return late_s;
-	double longer_s = waited_s(all, rank, since_ns, late_ns) - waited_s(all, first, since_ns, first_ns);
+	double longer_s =
+		own_delay_waited_s(all, rank, since_ns, late_ns) - own_delay_waited_s(all, first, since_ns, first_ns);
 	return fmin(late_s, fmax(seconds_between(first_ns, late_ns) - fmax(longer_s, 0), 0));
 }

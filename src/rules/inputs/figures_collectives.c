@@ -102,6 +102,35 @@ TEXT(straggler_words)
 			out, FIGURE_TEXT_SIZE, "%.159s", collective_words_pace(context->model, of->slowest_group, &of->pace, text));
 }
 
+static const struct collective_rank *throttled_rank(const struct context *context, double *ratio)
+{
+	double others_ratio;
+	int rank = collectives_throttled(context->model, ratio, &others_ratio);
+	return rank >= 0 ? &context->model->collectives->ranks[rank] : NULL;
+}
+NUMBER(throttled)
+{
+	double ratio;
+	return !context->model->collectives ? NAN : throttled_rank(context, &ratio) ? ratio : 0;
+}
+NUMBER(throttled_number)
+{
+	double ratio;
+	const struct collective_rank *rank = throttled_rank(context, &ratio);
+	return rank && rank->number >= 0 ? (double)rank->number : NAN;
+}
+NUMBER(throttled_pid)
+{
+	double ratio;
+	const struct collective_rank *rank = throttled_rank(context, &ratio);
+	return rank ? (double)rank->pid : NAN;
+}
+TEXT(throttled_words)
+{
+	char text[COLLECTIVE_WORDS_SIZE];
+	snprintf(out, FIGURE_TEXT_SIZE, "%.159s", collective_words_throttled(context->model, text));
+}
+
 #define OF(name, form, function, what) NUMBER_ROW(name, form, MODEL, function, what, lacks)
 static const char lacks[] = "no collectives of several ranks were read";
 
@@ -123,6 +152,11 @@ static const struct figure rows[] = {
 	OF("collectives.straggler_late_s", SECONDS, straggler_late, "how much later than the first rank it enters"),
 	OF("collectives.straggler_last_ratio", PERCENT, straggler_last, "share of the collectives that it enters last"),
 	TEXT_ROW("collectives.straggler", MODEL, straggler_words, "all of that in one line", lacks),
+	OF("collectives.throttled_ratio", PERCENT, throttled,
+		"share of the time in which a CPU quota throttles one rank, more than the others; 0 = none"),
+	OF("collectives.throttled_number", NUMBER, throttled_number, "that rank"),
+	OF("collectives.throttled_pid", NUMBER, throttled_pid, "its process id"),
+	TEXT_ROW("collectives.throttled", MODEL, throttled_words, "all of that in one line", lacks),
 };
 
 const struct figure_part collective_figures = { rows, sizeof rows / sizeof *rows };

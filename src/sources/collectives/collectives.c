@@ -17,6 +17,7 @@
 #include "src/sources/choices.h"
 #include "src/sources/collectives/collectives_tables.h"
 #include "src/sources/collectives/flight_locate.h"
+#include "src/sources/collectives/rank_throttle.h"
 #include "src/sources/inferred/job/stacks_present.h"
 #include "src/sources/inferred/job/stacks_ranks.h"
 #include "src/sources/inferred/stacks_stuck.h"
@@ -37,6 +38,7 @@ struct watched {
 	struct stacks_process process;
 	int64_t next_ns, after_ns; /* when it is read, or searched for a recorder; INT64_MAX = never */
 	struct stacks_stuck stuck;
+	struct rank_throttle throttle; /* used by the thread only */
 	bool is_emitted;
 	size_t recorder_count; /* 0 = none was found yet */
 	struct flight_recorder recorders[FLIGHT_RECORDERS_MAX];
@@ -66,11 +68,17 @@ static bool is_rank(const struct watched *watched) { return stacks_job_is_rank(&
 
 /* -- processes -- */
 
+static void release_watched(struct watched *watched)
+{
+	rank_throttle_release(&watched->throttle);
+	close(watched->process.fd);
+}
+
 static void forget(struct collectives_state *state, struct watched *watched)
 {
 	if (watched->is_emitted)
 		collectives_emit_rank(&watched->ranks[0], true, clock_monotonic_ns(), &state->pending);
-	close(watched->process.fd);
+	release_watched(watched);
 }
 
 /* Without variables of a launcher, only a child of another process may be a rank (torch.multiprocessing). */
@@ -187,14 +195,15 @@ static char state_of(const struct watched *watched)
 }
 
 /* Under the lock. */
-static void take_reading(struct collectives_state *state, struct watched *watched, size_t at, char process_state)
+static void take_reading(
+	struct collectives_state *state, struct watched *watched, size_t at, const struct collectives_process *process)
 {
 	int64_t now_ns = clock_monotonic_ns();
 	if (!watched->is_emitted)
 		collectives_emit_rank(&watched->ranks[at], false, now_ns, &state->pending);
 	watched->is_emitted = true;
 	state->missing = (struct reason){ "", "" };
-	collectives_emit_reading(&state->tables, &watched->ranks[at], &state->reading, process_state,
+	collectives_emit_reading(&state->tables, &watched->ranks[at], &state->reading, process,
 		clock_realtime_ns() - now_ns, now_ns, &state->pending);
 }
 
@@ -218,7 +227,7 @@ static enum status fail(struct collectives_state *state, struct watched *watched
 static bool read_recorders(struct collectives_state *state, struct watched *watched)
 {
 	bool has_any = false;
-	char process_state = '\0';
+	struct collectives_process process = { .state = '\0' };
 	for (size_t i = 0; i < watched->recorder_count; i++) {
 		enum status status = flight_recorder_read(&watched->recorders[i], &state->reading);
 		if (status != STATUS_OK) {
@@ -229,9 +238,12 @@ static bool read_recorders(struct collectives_state *state, struct watched *watc
 		}
 		if (is_copy(state, watched, i) || state->reading.status_count == 0)
 			continue;
-		process_state = process_state ? process_state : state_of(watched);
+		if (!has_any)
+			process = (struct collectives_process){ state_of(watched),
+				rank_throttle_read(
+					&watched->throttle, watched->process.pid, watched->process.fd, clock_monotonic_ns()) };
 		pthread_mutex_lock(&state->thread.lock);
-		take_reading(state, watched, i, process_state);
+		take_reading(state, watched, i, &process);
 		pthread_mutex_unlock(&state->thread.lock);
 		has_any = true;
 	}
@@ -302,7 +314,7 @@ static void serve_until_stopped(void *argument)
 static void release(struct collectives_state *state)
 {
 	for (size_t i = 0; i < state->watched_count; i++)
-		close(state->watched[i].process.fd);
+		release_watched(&state->watched[i]);
 	stacks_present_release(&state->present);
 	stacks_ranks_release(&state->ranks);
 	remote_reader_free(state->reader);

@@ -108,14 +108,45 @@ static void emit_state(const struct collectives_rank *rank, size_t at, int64_t n
 	record->collective_state.completed = status->completed;
 }
 
+/* gloo's status has op_ids, which count send and receive, too: ranks that send and receive differently have different
+ * ones for the same collective. The recorder has both numbers of each collective, but neither send nor receive. */
+static void note_numbers(struct collectives_rank *rank, const struct flight_entry *entry)
+{
+	size_t at = known_group(rank, entry->group_id), count = at < rank->group_count ? rank->groups[at].newest_count : 0;
+	if (at == rank->group_count || rank->is_device || !entry->op_id)
+		return;
+	if (count == COLLECTIVES_NUMBERS)
+		memmove(&rank->groups[at].newest[0], &rank->groups[at].newest[1], --count * sizeof rank->groups[at].newest[0]);
+	rank->groups[at].newest[count].op_id = entry->op_id;
+	rank->groups[at].newest[count].sequence = entry->sequence;
+	rank->groups[at].newest_count = count + 1;
+}
+
+/* The sequence number of the last collective up to an op_id. Further back than the newest are known, as if there were
+ * neither send nor receive. */
+static int64_t sequence_of(const struct collectives_rank *rank, size_t group, int64_t op_id)
+{
+	size_t count = rank->groups[group].newest_count;
+	if (op_id < 0 || count == 0)
+		return op_id;
+	for (size_t i = count; i-- > 0;)
+		if (rank->groups[group].newest[i].op_id <= (uint64_t)op_id)
+			return (int64_t)rank->groups[group].newest[i].sequence;
+	uint64_t back = rank->groups[group].newest[0].op_id - (uint64_t)op_id,
+			 sequence = rank->groups[group].newest[0].sequence;
+	return sequence > back ? (int64_t)(sequence - back) : 0;
+}
+
 static void emit_changes(
 	struct collectives_rank *rank, const struct flight_reading *reading, int64_t now_ns, struct sample_set *out)
 {
 	for (size_t i = 0; i < reading->status_count; i++) {
-		const struct flight_status *status = &reading->statuses[i];
-		size_t at = known_group(rank, status->group_id);
+		size_t at = known_group(rank, reading->statuses[i].group_id);
 		if (at == rank->group_count)
 			continue;
+		struct flight_status now = reading->statuses[i], *status = &now;
+		now.enqueued = sequence_of(rank, at, now.enqueued);
+		now.completed = sequence_of(rank, at, now.completed);
 		struct flight_status *emitted = &rank->groups[at].emitted;
 		if (emitted->enqueued == status->enqueued && emitted->started == status->started &&
 			emitted->completed == status->completed)
@@ -136,6 +167,7 @@ static size_t fill_rows(struct collectives_tables *tables, struct collectives_ra
 		uint32_t group = entry->is_point_to_point ? 0 : group_of_entry(tables, rank, entry, now_ns, out);
 		if (!group)
 			continue;
+		note_numbers(rank, entry);
 		rows[count++] = (struct collective_row){ .group = group,
 			.op = op_of(tables, entry, now_ns, out),
 			.sequence = entry->sequence,
@@ -145,8 +177,8 @@ static size_t fill_rows(struct collectives_tables *tables, struct collectives_ra
 }
 
 void collectives_emit_reading(struct collectives_tables *tables, struct collectives_rank *rank,
-	const struct flight_reading *reading, char state, int64_t realtime_offset_ns, int64_t now_ns,
-	struct sample_set *out)
+	const struct flight_reading *reading, const struct collectives_process *process, int64_t realtime_offset_ns,
+	int64_t now_ns, struct sample_set *out)
 {
 	struct collective_row *rows = sample_set_allocate(out, (reading->entry_count + 1) * sizeof *rows);
 	if (!rows)
@@ -157,7 +189,8 @@ void collectives_emit_reading(struct collectives_tables *tables, struct collecti
 	if (!record)
 		return;
 	record->collectives.pid = rank->pid;
-	record->collectives.state = (unsigned char)state;
+	record->collectives.state = (unsigned char)process->state;
+	record->collectives.throttled_s = process->throttled_s;
 	record->collectives.skipped = reading->skipped;
 	record->collectives.rows = count ? rows : NULL;
 	record->collectives.count = count;

@@ -7,7 +7,7 @@
 #include "src/sources/collectives/flight_recorder.h"
 #include "src/sources/inferred/job/stacks_job.h"
 
-enum { COLLECTIVES_OPS_MAX = 512, COLLECTIVES_GROUPS_MAX = 128 };
+enum { COLLECTIVES_OPS_MAX = 512, COLLECTIVES_GROUPS_MAX = 128, COLLECTIVES_NUMBERS = 8 };
 
 struct collectives_tables {
 	size_t op_count, group_count;
@@ -30,13 +30,23 @@ struct collectives_rank {
 		uint64_t group_id; /* in the process */
 		uint32_t group;    /* in the table, from 1 */
 		struct flight_status emitted;
+		struct {
+			uint64_t op_id, sequence;
+		} newest[COLLECTIVES_NUMBERS]; /* of gloo's newest collectives, oldest first */
+		size_t newest_count;
 	} groups[FLIGHT_GROUPS_MAX];
 };
 
-/* `state`: of /proc/PID/stat. Times of the readings are CLOCK_MONOTONIC; realtime_offset_ns: CLOCK_REALTIME less it. */
+/* At a reading. */
+struct collectives_process {
+	char state;         /* of /proc/PID/stat */
+	double throttled_s; /* rank_throttle.h */
+};
+
+/* Times of the readings are CLOCK_MONOTONIC; realtime_offset_ns: CLOCK_REALTIME less it. */
 void collectives_emit_reading(struct collectives_tables *tables, struct collectives_rank *rank,
-	const struct flight_reading *reading, char state, int64_t realtime_offset_ns, int64_t now_ns,
-	struct sample_set *out);
+	const struct flight_reading *reading, const struct collectives_process *process, int64_t realtime_offset_ns,
+	int64_t now_ns, struct sample_set *out);
 void collectives_emit_rank(const struct collectives_rank *rank, bool is_gone, int64_t now_ns, struct sample_set *out);
 /* Everything that is valid still: groups and operations, how far the rank is. */
 void collectives_emit_tables(const struct collectives_tables *tables, int64_t now_ns, struct sample_set *out);

@@ -27,6 +27,7 @@ enum {
 	ENTRY_DESCRIPTION = 24, /* std::string, as the next */
 	ENTRY_GROUP = 56,
 	ENTRY_SEQUENCE = 88,
+	ENTRY_OP_ID = 104,
 	ENTRY_NAME = 112,
 	ENTRY_CREATED = 176,
 	ENTRY_POINT_TO_POINT = 192,
@@ -230,6 +231,7 @@ static bool take_entry(const unsigned char *bytes, uint64_t address, uint64_t id
 		return false;
 	*out = (struct flight_entry){ .group_id = word_at(bytes, ENTRY_GROUP_ID),
 		.sequence = word_at(bytes, ENTRY_SEQUENCE),
+		.op_id = word_at(bytes, ENTRY_OP_ID),
 		.created_realtime_ns = (int64_t)word_at(bytes, ENTRY_CREATED),
 		.is_point_to_point = bytes[ENTRY_POINT_TO_POINT] };
 	return out->created_realtime_ns > 0 && out->sequence <= INT64_MAX &&

@@ -19,6 +19,7 @@ enum { FLIGHT_GROUPS_MAX = 64, FLIGHT_ENTRIES_MAX = 256, FLIGHT_TEXT_SIZE = 64 }
 struct flight_entry {
 	uint64_t group_id; /* a number within the process */
 	uint64_t sequence; /* of the collective in its group, from 1 */
+	uint64_t op_id;    /* counts send and receive, too; 0 = unknown */
 	int64_t created_realtime_ns;
 	bool is_point_to_point;
 	char group[FLIGHT_TEXT_SIZE], description[FLIGHT_TEXT_SIZE]; /* "0", "default_pg" */
@@ -26,7 +27,7 @@ struct flight_entry {
 	char sizes[FLIGHT_TEXT_SIZE];                                /* of its inputs: "[1000, 64], [3]"; "" = unknown */
 };
 
-/* Sequence numbers of a group's collectives; −1 = none yet. gloo emits no starts. */
+/* How far a group's collectives are; −1 = none yet. NCCL: sequence numbers. gloo: op_ids, and no starts. */
 struct flight_status {
 	uint64_t group_id;
 	int64_t enqueued, started, completed;
