@@ -126,7 +126,8 @@ static const struct py_counted *find_active(const struct py_counted *live, size_
 static bool is_at_rest(struct stacks_pass *pass, const struct py_counted *counted, const struct py_sample *sample)
 {
 	const struct py_site *site = &sample->sites[0];
-	bool is_same = counted->yielded == pass->yielded && site->frame == pass->newest.frame && site->ip == pass->newest.ip;
+	bool is_same =
+		counted->yielded == pass->yielded && site->frame == pass->newest.frame && site->ip == pass->newest.ip;
 	pass->newest.frame = site->frame;
 	pass->newest.ip = site->ip;
 	return is_same;

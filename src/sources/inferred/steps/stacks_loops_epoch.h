@@ -13,8 +13,8 @@ bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int li
 size_t stacks_loop_header_length(const char *text);
 bool stacks_loop_is_variable(const struct py_loop *loop);
 bool stacks_loop_is_inside(const struct seen *a, const struct seen *b);
-/* Whether most iterations of the outer loop lack the steps, and so are no epochs: `for t in range(n): act(); if t % 50 ==
- * 0: for i in range(50): update()`. */
+/* Whether most iterations of the outer loop lack the steps, and so are no epochs: `for t in range(n): act(); if t % 50
+ * == 0: for i in range(50): update()`. */
 bool stacks_loop_has_seldom(const struct seen *outer, const struct seen *steps);
 /* Fills what the text of a new entry, and of its loop, says of epochs. */
 void stacks_loop_note_epoch(struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner);
