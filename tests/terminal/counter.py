@@ -19,7 +19,7 @@ TORCH = os.path.join(BUILD, 'python-venv/bin/python')
 NEWEST_COUNTED = 15
 AT_A_TIME = 4          # they mostly wait
 checks = {}
-Poll = collections.namedtuple('Poll', 'before after serial yielded is_over is_fresh length workers batch_size line function file')
+Poll = collections.namedtuple('Poll', 'before after serial yielded is_over is_fresh length workers batch_size is_looped line function file')
 
 
 def check(name, test, *arguments):
@@ -27,8 +27,8 @@ def check(name, test, *arguments):
 
 
 def poll_of(text):
-    words = text.split(' ', 12)
-    return Poll(*map(int, words[1:11]), *words[11:])
+    words = text.split(' ', 13)
+    return Poll(*map(int, words[1:12]), *words[12:])
 
 
 class Counting:
@@ -158,6 +158,8 @@ def meets_slow_ones(python, kind, environment=ENVIRONMENT):
     """Seldom seen in __next__: eight steps of half a second, ten looks a second."""
     polls, truth, _ = count(python, kind, 0, 0.5, 4, environment=environment, look_us=100000, poll_us=50000)
     is_exact(polls, truth)
+    looped = {poll.is_looped for poll in polls}
+    assert kind == 'in_globals' or looped == ({0} if kind in ('in_attribute', 'by_method') else {1}), looped
     assert polls[0].before - truth[0]['times_ns'][0] < 2e9, (polls[0], truth[0]['times_ns'][0])
 
 
@@ -244,7 +246,7 @@ if os.path.exists(TORCH) and 'NO_TORCH' not in os.environ:
         for step in (0.001, 0.03):
             for kind in ('plain', 'shuffled', 'nested') if step > 0.01 else ('plain', 'enumerate', 'tqdm', 'zip', 'nested'):
                 check(f'torch, {kind}, {workers} workers, {step} s', counts_torch, kind, workers, step)
-    for kind in ('plain', 'enumerate', 'tqdm', 'zip', 'in_globals', 'in_attribute'):
+    for kind in ('plain', 'enumerate', 'tqdm', 'zip', 'in_globals', 'in_attribute', 'by_method'):
         check(f'torch, {kind}, seldom seen', meets_slow_ones, TORCH, kind)
     check('torch, an iterable dataset', counts_torch, 'iterable', 0, 0.002)
     check('torch, persistent workers', counts_torch, 'persistent', 2, 0.002)

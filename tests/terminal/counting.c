@@ -1,7 +1,7 @@
 /* counting PID SAMPLE_US POLL_US: what py_counter reads of a process until it ends or standard input does, a line for
- * each pass and poll: poll BEFORE_NS AFTER_NS serial yielded is_over is_fresh length workers batch_size line function
- * file and at the end what that cost: cost looks NS notes NS polls NS     each the mean of one, of CPU time; "met" is
- * how long it took the first time */
+ * each pass and poll: poll BEFORE_NS AFTER_NS serial yielded is_over is_fresh length workers batch_size is_looped
+ * line function file and at the end what that cost: cost looks NS notes NS polls NS     each the mean of one, of CPU
+ * time; "met" is how long it took the first time */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -62,9 +62,9 @@ static bool emit(struct py_counter *counter)
 		polls.count++;
 	}
 	for (size_t i = 0; i < count; i++)
-		fprintf(lines, "poll %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %d %d %" PRIu64 " %u %u %d %s %s\n",
+		fprintf(lines, "poll %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %d %d %" PRIu64 " %u %u %d %d %s %s\n",
 			before, after, counted[i].serial, counted[i].yielded, counted[i].is_over, counted[i].read_ns == before,
-			counted[i].length, counted[i].worker_count, counted[i].batch_size, counted[i].line,
+			counted[i].length, counted[i].worker_count, counted[i].batch_size, counted[i].is_looped, counted[i].line,
 			*counted[i].function ? counted[i].function : "-", *counted[i].file ? counted[i].file : "-");
 	return status == STATUS_OK;
 }

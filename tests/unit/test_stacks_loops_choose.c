@@ -97,6 +97,22 @@ START_TEST(a_loop_whose_iterations_have_many_updates_has_no_steps)
 }
 END_TEST
 
+/* `for batch in batches(): done += 1`, when a reading finds no position of the generator. */
+START_TEST(an_int_counts_no_loop_whose_position_is_known_at_other_times)
+{
+	struct seen *batches = add(0, "for batch in batches()", PY_LOOP_GENERATOR, 0);
+	struct seen *done = add_int(batches, "done", false);
+	done->loop.is_sum = done->loop.is_by_same = true;
+	batches->loop.has_position = false;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	batches->loop.has_position = true;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), batches);
+	batches->loop.has_position = false;
+	batches->advanced = 0; /* it never was */
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), done);
+}
+END_TEST
+
 START_TEST(a_loop_that_seldom_has_the_steps_counts_no_epochs)
 {
 	struct seen *acts = add(0, "for t in range(400000)", PY_LOOP_RANGE, 400000);
@@ -313,6 +329,7 @@ START_TEST(what_a_for_assigns_counts_it_only_if_it_is_one_int)
 	add(0, "for epoch in range(10)", PY_LOOP_RANGE, 10);
 	struct seen *loop = add(1, "for i, batch in batches", PY_LOOP_OTHER, 0);
 	loop->loop.has_position = false;
+	loop->advanced = 0;
 	struct seen *first = add_int(loop, "i", true);
 	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), first);
 	struct seen *second = add_int(loop, "step", true);
@@ -326,6 +343,7 @@ START_TEST(items_of_itertools_are_no_steps)
 {
 	struct seen *loop = add(0, "for i in combinations(range(9), 2)", PY_LOOP_ITERTOOLS, 0);
 	loop->loop.has_position = false;
+	loop->advanced = 0;
 	add_int(loop, "i", true);
 	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
 	struct seen *counter = add_int(loop, "step", false);
@@ -387,6 +405,7 @@ int main(void)
 	tcase_add_test(tests, epochs_around_a_loop_without_a_position_are_no_steps_without_torch);
 	tcase_add_test(tests, the_innermost_loop_with_the_optimizer_has_the_steps);
 	tcase_add_test(tests, a_loop_whose_iterations_have_many_updates_has_no_steps);
+	tcase_add_test(tests, an_int_counts_no_loop_whose_position_is_known_at_other_times);
 	tcase_add_test(tests, a_loop_that_seldom_has_the_steps_counts_no_epochs);
 	tcase_add_test(tests, an_int_that_goes_on_behind_its_loop_counts_the_passes_before_too);
 	tcase_add_test(tests, a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too);

@@ -75,8 +75,10 @@ static bool has_steps(struct stacks_loaders *loaders, const struct py_counted *c
 		return !has_loop(loaders) && now_ns - loaders->spanning_ns >= LOOP_WAIT_NS;
 	if (stacks_loops_is_recut(loaders->loops, counted))
 		return false;
-	bool is_awaited = has_loop(loaders) || (!loaders->steps && now_ns - loaders->found_ns < LOOP_WAIT_NS);
-	return !is_awaited || !stacks_loops_calls_next(loaders->loops, counted);
+	if (!stacks_loops_calls_next(loaders->loops, counted))
+		return true;
+	loaders->called_ns = loaders->called_ns ? loaders->called_ns : now_ns;
+	return now_ns - loaders->called_ns >= LOOP_WAIT_NS && !has_loop(loaders);
 }
 
 static bool have_steps(struct stacks_loaders *loaders, const struct py_counted *live, size_t count, int64_t now_ns)
@@ -152,7 +154,6 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	const struct py_counted *live;
 	bool is_found = py_counter_note(loaders->counter, sample, now_ns);
 	size_t count = py_counter_live(loaders->counter, now_ns, &live);
-	loaders->found_ns = is_found && !loaders->found_ns ? now_ns : loaders->found_ns;
 	bool is_new = is_found && !loop_trains(loaders) && have_steps(loaders, live, count, now_ns);
 	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
 	stacks_evidence_note(&loaders->evidence, sample, live, count, now_ns);

@@ -55,7 +55,7 @@ struct stacks_loaders {
 	} place;                  /* where batches are fetched */
 	uint64_t training_serial; /* of the pass that was last seen to train */
 	uint64_t taken_serial;    /* of the newest pass whose batches were taken for steps; 0 = none */
-	int64_t found_ns;         /* when the first DataLoader was found; 0 = none yet */
+	int64_t called_ns;        /* when the first pass was found whose batches next() fetches; 0 = none yet */
 	struct stacks_evidence evidence;
 	struct stacks_companions companions;
 	struct stacks_limits limits;

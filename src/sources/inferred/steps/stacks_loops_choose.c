@@ -289,9 +289,16 @@ static bool still_counts(const struct stacks_loops *loops, const struct seen *in
 
 /* What ends the loop may advance by more than its iterations, which another int counts at the end of the first one:
  * "while timesteps < total: timesteps += rollout(); iteration += 1". */
-static bool may_be_counted_better(const struct stacks_loops *loops, const struct seen *compared)
+static bool may_be_counted_better(
+	const struct stacks_loops *loops, const struct seen *inner, const struct seen *compared)
 {
-	if (!compared->loop.is_compared || loops->steps || loops->read_ns - loops->trained_ns > ITERATION_WAIT_NS)
+	if (loops->steps || loops->read_ns - loops->trained_ns > ITERATION_WAIT_NS)
+		return false;
+	/* A `for` that only this reading found between two items. */
+	if (stacks_loop_is_variable(&compared->loop) && !stacks_loop_is_variable(&inner->loop) &&
+		!inner->loop.has_position && inner->advanced > 0)
+		return true;
+	if (!compared->loop.is_compared)
 		return false;
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
 		if (stacks_loop_is_of(seen, compared) && seen->loop.is_sum && seen->loop.is_by_same &&
@@ -355,7 +362,7 @@ static struct seen *choose(struct stacks_loops *loops)
 		if (is_of_it && can_count(loops, seen) && (!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
 			best = seen;
 	}
-	return best && may_be_counted_better(loops, best) ? NULL : best;
+	return best && may_be_counted_better(loops, inner, best) ? NULL : best;
 }
 
 struct seen *stacks_loops_find_steps(struct stacks_loops *loops)

@@ -134,6 +134,9 @@ static void search_kept(const struct py_process *process, struct py_search *sear
 			return;
 		size_t count = py_attributes_read(process, object, attributes, ATTRIBUTES_MAX);
 		search_objects(process, search, attributes, count, depth + 1, found);
+		/* On the value stack it may be the self of a method, which calls next(). */
+		for (size_t i = before; i < found->count && kind == PY_KIND_OTHER; i++)
+			found->out[i].is_of_variable = true;
 	}
 }
 
