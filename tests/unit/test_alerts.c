@@ -272,20 +272,6 @@ START_TEST(phases_that_load_data_are_known_by_their_words)
 }
 END_TEST
 
-/* Rollouts, a teacher. */
-START_TEST(forwards_without_gradients_are_no_bottleneck)
-{
-	start();
-	batches(25, 0.2);
-	hand.names[EXTRA] = "inference";
-	share(EXTRA, 0.6);
-	share_too(FORWARD, 0.1);
-	share_too(BACKWARD, 0.2);
-	update();
-	ck_assert_uint_eq(alerts_raised(&alerts), 0);
-}
-END_TEST
-
 START_TEST(operations_are_a_bottleneck_over_half_and_a_remark_over_a_fifth)
 {
 	batches(25, 2.758);
@@ -852,7 +838,6 @@ int main(void)
 	tcase_add_test(tests, the_guides_slow_data_is_raised_with_advice_from_the_loader);
 	tcase_add_test(tests, advice_follows_what_is_published);
 	tcase_add_test(tests, phases_that_load_data_are_known_by_their_words);
-	tcase_add_test(tests, forwards_without_gradients_are_no_bottleneck);
 	tcase_add_test(tests, operations_are_a_bottleneck_over_half_and_a_remark_over_a_fifth);
 	tcase_add_test(tests, slow_forward_and_backward_are_remarks);
 	tcase_add_test(tests, time_outside_spans_is_no_operation_and_time_between_batches_is);
