@@ -7,7 +7,16 @@
 
 #include "src/model/run/run.h"
 
-enum phase_kind { PHASE_OTHER, PHASE_DATA, PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_BETWEEN };
+/* PHASE_INFERENCE: forwards without gradients, as pmtop.torch names them. */
+enum phase_kind {
+	PHASE_OTHER,
+	PHASE_DATA,
+	PHASE_FORWARD,
+	PHASE_INFERENCE,
+	PHASE_BACKWARD,
+	PHASE_OPTIMIZER,
+	PHASE_BETWEEN
+};
 
 /* From the words in its name: "data", "train_dataloader_next" and "load images" are data, "model forward" is
  * forward. */

@@ -113,6 +113,15 @@ def test_counts_losses_and_samples_are_those_of_keras(kind):
     assert published.meta["batch_size"] == "8" and published.meta["framework"].startswith("keras 3") and published.meta["optimizer"] == "SGD"
 
 
+def test_of_two_callbacks_only_the_first_publishes():
+    two, beside = [PmtopCallback(), PmtopCallback()], Beside()
+    for callbacks in (two, two[::-1], two[1:]):
+        fit(network(), [*callbacks, beside], validation_data=data(20))
+    seen = reported()
+    assert {mode: row["count"] for mode, row in seen["modes"].items()} == {"train": beside.steps, "validation": beside.tested}
+    assert [[epoch["index"], epoch["batches"]] for epoch in seen["epochs"]] == beside.epochs and len(beside.epochs) == 9
+
+
 def test_results_are_the_same_bit_by_bit():
     def train(callbacks):
         model = network()

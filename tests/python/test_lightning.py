@@ -422,6 +422,21 @@ def test_spans_of_the_user_nest(pl):
     assert {row["count"] for row in seen["operations"] if row["name"] not in ("zero_grad", "gc")} == {3}
 
 
+def test_of_two_callbacks_only_the_first_publishes(pl):
+    from pmtop.lightning import PmtopCallback
+
+    second = PmtopCallback()
+    for fits in (1, 2):
+        trainer = trainer_of(pl, [second], max_epochs=1)
+        trainer.fit(learner(pl), loader(5), loader(3))
+        seen = reported()
+        assert {mode: row["count"] for mode, row in seen["modes"].items()} == {"train": 5 * fits, "sanity": 2 * fits, "validation": 3 * fits}
+        assert len(seen["epochs"]) == fits and operation(seen, "forward", 0)["count"] == 5 * fits
+    # The second one alone publishes again.
+    pl.Trainer(callbacks=[second], max_epochs=1, **QUIET).fit(learner(pl), loader(5))
+    assert reported()["batch"]["count"] == 15
+
+
 def test_a_user_who_also_instruments_is_counted_once(pl):
     import pmtop.torch
 

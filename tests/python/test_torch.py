@@ -237,6 +237,43 @@ def test_looking_at_one_batch_is_no_training(account, is_frozen):
     assert [(epoch.get("mode"), epoch["batches"]) for epoch in reported["epochs"]] == [("peek", 1), (None, 4), (None, 4)]
 
 
+def test_a_validation_that_is_left_at_a_limit_counts_what_it_worked_on(account):
+    """if index == 3: break, at the top of the loop: the fourth batch is fetched, and nothing more."""
+    model, optimizer = make()
+    loader, other = DataLoader(data(24), batch_size=4), DataLoader(data(40), batch_size=4)
+
+    def evaluate():
+        model.eval()
+        with torch.no_grad():
+            for index, (x, _) in enumerate(other):
+                if index == 3:
+                    break
+                model(x)
+        model.train()
+
+    for account.epochs in range(1, 3):
+        for index, (x, y) in enumerate(loader):
+            account.learn(model, optimizer, x, y)
+            if index == 3:
+                evaluate()
+        evaluate()
+    reported, region = Account.reported()
+    assert {mode: row["count"] for mode, row in reported["modes"].items()} == {"train": 12, "validation": 12, "peek": 4}
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [6, 6]
+
+
+def test_the_inside_of_a_compiled_function_is_no_validation(account):
+    """A compiler's runtime calls the graph that it made of forward and backward without gradients; no backward is seen."""
+    model, _ = make()
+    graph = torch.fx.symbolic_trace(model)
+    for account.epochs in range(1, 3):
+        for x, _ in DataLoader(data(24), batch_size=4):
+            with torch.no_grad():
+                graph(x)
+    reported, _ = Account.reported()
+    assert {mode: row["count"] for mode, row in reported.get("modes", {"train": reported["batch"]}).items()} == {"train": 12}
+
+
 def test_validation_that_chooses_its_mode_after_its_first_fetch_is_whole(account):
     """As ignite's evaluators do, while the iterator of the training is still alive."""
     model, optimizer = make()

@@ -92,6 +92,38 @@ def test_an_evaluation_between_steps_is_inference(account):
     assert spans(reported, "forward") == 6 and spans(reported, "inference") == 6
 
 
+@pytest.mark.parametrize("source", ["a loader", "no loader"])
+def test_a_teacher_and_a_moving_average_within_a_step_are_inference(account, source):
+    model, optimizer = make()
+    teacher, average = Net().eval(), torch.optim.swa_utils.AveragedModel(model)
+    for x, y in DataLoader(data(40), batch_size=4) if source == "a loader" else map(get_batch, range(10)):
+        predicted = model(x)
+        with torch.no_grad():
+            y = y + 0.1 * teacher(x)
+        nn.functional.mse_loss(predicted, y).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        average.update_parameters(model)
+        with torch.no_grad():
+            average(x)
+    reported, _ = Account.reported()
+    assert counts(reported) == {"train": 10}
+    assert spans(reported, "forward") == 10 and spans(reported, "inference") == 20
+
+
+def test_forwards_that_lose_their_gradients_late_are_found(account):
+    """Each 61st forward is asked."""
+    model, optimizer = make()
+    teacher = Net()
+    for step, (x, y) in enumerate(DataLoader(data(4 * 300), batch_size=4)):
+        account.learn(model, optimizer, x, y)
+        if step >= 100:
+            with torch.no_grad():
+                teacher(x)
+    reported, _ = Account.reported()
+    assert spans(reported, "forward") + spans(reported, "inference") == 500 and 139 <= spans(reported, "inference") <= 200
+
+
 def test_the_number_of_batches_is_right_after_each_step(account):
     model, optimizer = make()
     for step in range(5):
@@ -194,6 +226,19 @@ def test_an_optimizer_that_steps_less_often_makes_no_batches_of_its_own(account)
         if step % 3 == 0:
             account.learn(second, by_second, *get_batch(step))
     check(account, 10, 14)
+
+
+def test_two_optimizers_that_step_twice_in_every_second_step(account):
+    """As soft actor-critic does, whose actor and temperature are updated twice in each second step."""
+    (critic, by_critic), (actor, by_actor), (temperature, by_temperature) = make(), make(), make()
+    for step in range(40):
+        account.learn(critic, by_critic, *get_batch(step))
+        for _ in range(2 * (step % 2 == 0)):
+            account.learn(actor, by_actor, *get_batch(step))
+            account.learn(temperature, by_temperature, *get_batch(step))
+    reported, _ = Account.reported()
+    # One more, until it is known that the second update of the first step belongs to it; what follows the critic's last step is none.
+    assert counts(reported) == {"train": 41}
 
 
 def test_an_optimizer_for_each_parameter(account):

@@ -494,6 +494,22 @@ START_TEST(one_late_request_of_many_is_warned_of_by_its_name)
 }
 END_TEST
 
+/* Of rollouts or a teacher. */
+START_TEST(forwards_without_gradients_are_no_bottleneck)
+{
+	batches(30, 0.2);
+	for (size_t i = 0; i < 30; i++)
+		add_phase(hand.batches[i].phases, &hand.batches[i].phase_count, EXTRA, NAME_NONE, 0.12);
+	hand.names[EXTRA] = "inference";
+	update_after(1);
+	ck_assert_ptr_null(raised("bottleneck"));
+	ck_assert_ptr_null(raised("consider_optimizing"));
+	hand.names[EXTRA] = "update";
+	update_after(1);
+	ck_assert_ptr_nonnull(raised("bottleneck"));
+}
+END_TEST
+
 START_TEST(times_by_the_gpus_clock_show_that_it_waits_for_data)
 {
 	batches(30, 0.2);
@@ -576,6 +592,7 @@ int main(void)
 	tcase_add_test(tests, requests_slower_than_their_limit_are_warned_of);
 	tcase_add_test(tests, requests_published_as_spans_are_answers_too);
 	tcase_add_test(tests, one_late_request_of_many_is_warned_of_by_its_name);
+	tcase_add_test(tests, forwards_without_gradients_are_no_bottleneck);
 	tcase_add_test(tests, times_by_the_gpus_clock_show_that_it_waits_for_data);
 	tcase_add_test(tests, a_rule_says_what_it_lacks);
 	suite_add_tcase(suite, tests);

@@ -382,7 +382,7 @@ static int prepare_step(struct hook *hook, PyObject *optimizer)
 	if (loop->owner && loop->owner != this_thread())
 		return 1;
 	if (loop->batch && loop->batch == loop->step_pass && is_in_cycle(loop, (uintptr_t)optimizer))
-		return split_cycle(loop);
+		return (loop->closer && loop->repeats++ < loop->patience) || split_cycle(loop);
 	return awaited_step(hook, "has_step_outside");
 }
 

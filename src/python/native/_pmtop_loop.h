@@ -6,6 +6,8 @@
 #include "_pmtop_calls.h"
 #include "_pmtop_here.h"
 
+/* A closer that steps again so many batches after it was replaced had only paused. */
+enum { RETURNS_SOON = 3, PATIENCE_MAX = 30 };
 enum { PASS_UNDECIDED, PASS_TRAINING, PASS_VALIDATION };
 
 /* One iterator of a loader. */
@@ -39,12 +41,19 @@ struct loop {
 	char has_optimizer;                      /* one of torch: else no step is seen, and nothing accumulates */
 	char awaits_step;                        /* none is open; the next forward, backward or step begins one */
 	char infers;                             /* the forward that runs has no gradients, and no batch is open */
+	char mixes_inference;                    /* a training batch had a forward without gradients */
+	unsigned unasked, asked;                 /* forwards until torch is asked for gradients again; times it was asked */
 	char has_settled;                        /* a forward of a module in training mode begins one */
 	char was_in_eval;                        /* the last forward was of a module in evaluation mode */
 	unsigned long long steps_begun;          /* batches of this kind */
 	unsigned long long backwards, stepped;   /* backward calls in the open one; optimizer steps so far */
 	uintptr_t closer, cycle[OPEN_STEPS_MAX]; /* the optimizer whose step ends one; those that stepped in the open one */
 	unsigned cycle_count;
+	/* repeats: steps in the open one by optimizers that had stepped in it; patience: so many show no new closer.
+	 * former: the closer that was replaced last, when steps_begun was replaced_at. */
+	unsigned repeats, patience;
+	uintptr_t former;
+	unsigned long long replaced_at;
 };
 
 static struct {
@@ -179,6 +188,7 @@ static int end_step_batch(struct loop *loop)
 	unsigned long long micro_batches = loop->cycle_count == 1 ? loop->backwards : 0;
 	loop->since_step = 0;
 	loop->cycle_count = 0;
+	loop->repeats = 0;
 	loop->backwards = 0;
 	loop->awaits_step = 1;
 	loop->is_busy = 1;
@@ -218,11 +228,21 @@ static int is_in_cycle(const struct loop *loop, uintptr_t optimizer)
 static int split_cycle(struct loop *loop)
 {
 	unsigned work = loop->work & (WORK_FORWARD | WORK_BACKWARD), last = loop->cycle_count - 1;
+	loop->former = loop->closer;
+	loop->replaced_at = loop->steps_begun;
 	loop->closer = loop->cycle[last < OPEN_STEPS_MAX ? last : OPEN_STEPS_MAX - 1];
 	PyObject *reply = end_step_batch(loop) ? PyObject_CallMethod((PyObject *)loop, "_open_step", NULL) : NULL;
 	loop->work |= work;
 	Py_XDECREF(reply);
 	return reply != NULL;
+}
+
+/* Another optimizer was taken for the closer, because it stepped twice between two steps of this one. */
+static void note_return(struct loop *loop)
+{
+	loop->former = 0;
+	if (loop->steps_begun - loop->replaced_at <= RETURNS_SOON && loop->patience < PATIENCE_MAX)
+		loop->patience = 2 * loop->patience + 2;
 }
 
 /* The step of an optimizer has ended, or a GradScaler skipped it. 0: an exception is set. */
@@ -235,6 +255,8 @@ static int note_step(struct loop *loop, PyObject *optimizer)
 	if (loop->cycle_count < OPEN_STEPS_MAX)
 		loop->cycle[loop->cycle_count] = (uintptr_t)optimizer;
 	loop->cycle_count++;
+	if (loop->former == (uintptr_t)optimizer)
+		note_return(loop);
 	if (!loop->closer) {
 		PyObject *reply = PyObject_CallMethod((PyObject *)loop, "_completes_cycle", "O", optimizer);
 		if (!reply)

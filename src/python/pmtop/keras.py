@@ -163,7 +163,7 @@ class PmtopCallback:
 
     def _introduce(self) -> None:
         name = self.name or os.environ.get("PMTOP_RUN") or _name_of(self._model)
-        self._is_silent = not pmtop.init(name)
+        self._is_silent = hooks.current() not in (None, self) or not pmtop.init(name)
         self._owner = threading.get_ident()
         roots = [base.__module__.partition(".")[0] for base in type(self._model).__mro__]
         keras = sys.modules[next((root for root in roots if root in PACKAGES and root in sys.modules), _packages()[0].__name__)]

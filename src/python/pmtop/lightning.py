@@ -107,6 +107,8 @@ class _Callback:
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         self._give_back()
         self._reset()
+        # Of several in one trainer the first publishes.
+        self._is_silent = next((one for one in trainer.callbacks if isinstance(one, _Callback)), self) is not self
         self._begin(trainer, pl_module)
 
     @guarded

@@ -330,7 +330,8 @@ static const struct figure rows[] = {
 		"1: the phase only waits, for a slower rank or for the device (“sync”, or between batches of “dispatch”)"),
 	PHASE_TEXT("phase.name", phase_name, "its name"),
 	PHASE_TEXT("phase.loading", phase_loading, "\"data loading\", with the phase's name unless that is \"data\""),
-	PHASE_TEXT("phase.kind", phase_title, "from its name: data, forward, backward, optimizer, between or other"),
+	PHASE_TEXT(
+		"phase.kind", phase_title, "from its name: data, forward, inference, backward, optimizer, between or other"),
 	PHASE_TEXT("phase.part", phase_part, "\"0.068 s of 0.201 s\""),
 	{ "compile.share_ratio", FORM_PERCENT, RULE_OF_RUN, compile_share, NULL, 0,
 		"share of the recent steps in phases \"compile\", at any depth", "no step" },

@@ -21,6 +21,7 @@ from threading import enumerate as enumerate_threads, get_ident, main_thread
 from typing import Any, Optional
 
 import torch
+from torch.fx import GraphModule
 
 from .data import LoaderFacts, has_own_iter
 from .modules import ForwardTimes, Optimised
@@ -188,6 +189,9 @@ class Loop(StepLoop):
         """The first forward of a pass whose loader is new shows whether it trains."""
         self.watches_forward = False
         top = self.stack[-1] if self.stack else None
+        if isinstance(module, GraphModule) and module.training and not torch.is_grad_enabled():
+            self.watches_forward = True  # the inside of a compiled function, which makes its gradients itself
+            return
         if top is not None and top.is_pending:
             top.has_forward = True
             if module.training or not torch.is_grad_enabled():
@@ -418,7 +422,10 @@ class Loop(StepLoop):
         if not self._flush(now):
             self.stack.pop()
             return
+        is_idle = is_dropped and self.batch is now and not self.work and not now.is_exhausted
         if now.kind == _VALIDATION and not (self.is_in_epoch and len(self.stack) == 1):
+            if is_idle and now.index > 1 and self.forwards is not None and self.forwards.classes:
+                self._set_mode("peek")
             self._pop_validation()
             return
         other = None if is_dropped or now.kind != _TRAINING else now.goes_on_with(self.passes.values())
@@ -427,7 +434,6 @@ class Loop(StepLoop):
             self.stack[-1] = other
             return
         # next(iter(loader)) reads a batch and trains nothing; nor does the batch at which a loop was left before its work.
-        is_idle = is_dropped and now.kind == _TRAINING and self.batch is now and not self.work and not now.is_exhausted
         is_peek = is_dropped and now.kind == _TRAINING and (now.index == 0 or (now.index == 1 and is_idle))
         if is_peek or (is_idle and now.is_trained):
             self._set_mode("peek")
