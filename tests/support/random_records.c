@@ -236,7 +236,7 @@ static void fill_collectives(struct sample_set *set, struct record *record, int6
 			random_time(now_ns, is_random) };
 	record->collectives.pid = (int32_t)random_below(40);
 	record->collectives.state = (uint32_t)draw_count();
-	record->collectives.throttled_s = draw_count();
+	record->collectives.throttled_s = (double)draw_count();
 	record->collectives.rows = random_below(50) ? rows : NULL;
 	record->collectives.count = count;
 }
