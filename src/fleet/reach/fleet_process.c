@@ -32,7 +32,7 @@ static int open_pipes(int ours[3], int theirs[3])
 	return 0;
 }
 
-/* Three pipes each; the usual limit of 1,024 would do for 340 processes. */
+/* Three pipes each; the usual limit of 1,024 suffices for 340 processes. */
 void fleet_process_raise_limit(size_t processes)
 {
 	enum { FDS_EACH = 3, FDS_MORE = 64 };
