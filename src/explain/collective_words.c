@@ -202,7 +202,7 @@ const char *collective_words_throttled(const struct model *model, char out[COLLE
 	int rank = collectives_throttled(model, &ratio, &others_ratio);
 	*out = '\0';
 	if (rank >= 0)
-		snprintf(out, COLLECTIVE_WORDS_SIZE, "CPU quota throttles %s for %s of the time, other ranks for at most %s",
+		snprintf(out, COLLECTIVE_WORDS_SIZE, "a CPU quota throttles %s %s of the time, the next rank %s",
 			collective_rank_words(model, (size_t)rank, who), format_percent(share, ratio),
 			format_percent(others, others_ratio));
 	return out;

@@ -18,9 +18,8 @@ const char *collective_words(
 const char *collective_words_pace(
 	const struct model *model, int group, const struct collective_pace *pace, char out[COLLECTIVE_WORDS_SIZE]);
 /* What keeps the others waiting now, if that is due; the straggler; the rank that a CPU quota throttles; the first of
- * the three. Empty if there is none. What
- * NCCL's RAS says of other machines' ranks (ras_words.h) comes before a collective that all of this machine's entered,
- * and dead ranks come first. */
+ * the three. Empty if there is none. What NCCL's RAS says of other machines' ranks (ras_words.h) comes before a
+ * collective that all of this machine's entered, and dead ranks come first. */
 const char *collective_words_now(const struct model *model, char out[COLLECTIVE_WORDS_SIZE]);
 const char *collective_words_straggler(const struct model *model, char out[COLLECTIVE_WORDS_SIZE]);
 const char *collective_words_throttled(const struct model *model, char out[COLLECTIVE_WORDS_SIZE]);

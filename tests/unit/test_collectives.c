@@ -606,8 +606,8 @@ START_TEST(rank_that_a_quota_throttles_is_named)
 	run_throttled(4, (double[]){ 0.7, 0.1 });
 	ck_assert_int_eq(collectives_throttled(model, &ratio, &others_ratio), 0);
 	ck_assert(fabs(ratio - 0.7) < 1e-6 && fabs(others_ratio - 0.1) < 1e-6);
-	ck_assert_str_eq(collective_words_verdict(model, words),
-		"CPU quota throttles rank 0 for 70 % of the time, other ranks for at most 10 %");
+	ck_assert_str_eq(
+		collective_words_verdict(model, words), "a CPU quota throttles rank 0 70 % of the time, the next rank 10 %");
 	run_throttled(24, (double[]){ 0.7, 0.6 }); /* the counters go back: another cgroup, of both */
 	ck_assert_int_eq(collectives_throttled(model, &ratio, &others_ratio), -1);
 	run_throttled(44, (double[]){ 0.08, 0 });

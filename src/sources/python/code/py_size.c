@@ -45,11 +45,6 @@ struct method {
 static bool call(const struct py_process *process, uint64_t function, uint64_t self, unsigned depth, struct value *out);
 static bool evaluate(const struct method *method, int *at, struct value *out);
 
-static bool is_of(const struct py_process *process, uint64_t object, const char *class_name)
-{
-	return py_is_derived(process, object, class_name);
-}
-
 /* An int of one digit below 0. */
 static bool negative_int(const struct py_process *process, uint64_t object, int64_t *out)
 {
@@ -110,7 +105,7 @@ static bool attribute_of(
 		return true;
 	if (!find_in_classes(process, object, name, &out->object))
 		return false;
-	if (!is_of(process, out->object, "property"))
+	if (!py_is_derived(process, out->object, "property"))
 		return true;
 	return remote_word(process->pid, out->object + PROPERTY_GET, &getter) &&
 		call(process, getter, object, depth + 1, out);
@@ -134,12 +129,12 @@ static bool size_of(const struct py_process *process, uint64_t object, unsigned 
 	if (!object || depth > DEPTH_MAX)
 		return false;
 	/* Of classes of C it is none of Python's functions. */
-	if (find_in_classes(process, object, "__len__", &function) && is_of(process, function, "function"))
+	if (find_in_classes(process, object, "__len__", &function) && py_is_derived(process, function, "function"))
 		return call(process, function, object, depth + 1, &value) && is_int(process, &value, out) && *out >= 0;
 	bool is_known = py_size_read(process, object, &size) ||
-		(is_of(process, object, "numpy.ndarray") && array_size(process, object, &size));
+		(py_is_derived(process, object, "numpy.ndarray") && array_size(process, object, &size));
 	for (size_t i = 0; !is_known && i < sizeof sized / sizeof *sized; i++)
-		is_known = is_of(process, object, sized[i]) && remote_word(process->pid, object + SIZE, &size);
+		is_known = py_is_derived(process, object, sized[i]) && remote_word(process->pid, object + SIZE, &size);
 	*out = is_known && size <= (uint64_t)NUMBER_MAX ? (int64_t)size : -1;
 	return *out >= 0;
 }
@@ -345,9 +340,9 @@ static bool call(const struct py_process *process, uint64_t function, uint64_t s
 	struct method method = { .process = process, .self = self, .depth = depth };
 	uint64_t code;
 	size_t size;
-	if (depth > DEPTH_MAX || !is_of(process, function, "function") ||
+	if (depth > DEPTH_MAX || !py_is_derived(process, function, "function") ||
 		!remote_word(process->pid, function + (minor <= 9 ? FUNCTION_CODE_9 : FUNCTION_CODE), &code) ||
-		!is_of(process, code, "code") ||
+		!py_is_derived(process, code, "code") ||
 		!remote_word(process->pid, code + (minor <= 10 ? CODE_NAMES_10 : CODE_NAMES), &method.names) ||
 		!remote_word(process->pid, code + (minor <= 10 ? CODE_CONSTANTS_10 : CODE_CONSTANTS), &method.constants))
 		return false;
