@@ -18,6 +18,9 @@
 #include "tests/support/watching.h"
 #include "tests/support/waiting.h"
 
+/* A region keeps the events of some 80 batches: here 1.7 s, so that pmtop misses none when a busy machine makes it wait. */
+#define LASTING "--epochs", "1000", "--batches", "50", "--step-ms", "20"
+
 static char folder[64];
 
 static void setup(void)
@@ -152,7 +155,7 @@ static void wait_for_size(const char *path, off_t size)
 START_TEST(r_begins_a_recording_and_ends_it)
 {
 	char path[PATH_MAX];
-	TRAIN("--name", "key", ENDLESS);
+	TRAIN("--name", "key", LASTING);
 	struct vt *vt = watch(120, 40);
 	ASSERT_SHOWS(vt, "optimizer");
 	vt_press(vt, "r");
@@ -232,7 +235,7 @@ START_TEST(flag_by_hand_is_in_the_recording)
 	struct buffer screen = BUFFER_INIT, json = BUFFER_INIT;
 	char wanted[64];
 	unsigned epoch, batch;
-	TRAIN("--name", "hand", ENDLESS, "--workers", "0");
+	TRAIN("--name", "hand", LASTING, "--workers", "0");
 	struct vt *vt = watch_and_record(120, 40, NULL);
 	ASSERT_SHOWS(vt, "optimizer");
 	vt_press(vt, "2");
@@ -266,7 +269,7 @@ END_TEST
 START_TEST(mark_needs_no_colour_and_no_unicode)
 {
 	static const char *const plain[] = { "LC_ALL=C", "NO_COLOR=1", NULL };
-	TRAIN("--name", "ascii", ENDLESS);
+	TRAIN("--name", "ascii", LASTING);
 	struct vt *vt = watch_and_record(80, 24, plain);
 	ASSERT_SHOWS(vt, " rec ");
 	quit(vt);
@@ -276,7 +279,7 @@ END_TEST
 
 START_TEST(paused_screen_records_on)
 {
-	TRAIN("--name", "paused", ENDLESS);
+	TRAIN("--name", "paused", LASTING);
 	struct vt *vt = watch_and_record(120, 40, NULL);
 	ASSERT_SHOWS(vt, "optimizer");
 	vt_press(vt, " ");
@@ -291,7 +294,7 @@ END_TEST
 /* Fault 39. */
 START_TEST(unread_terminal_records_on)
 {
-	TRAIN("--name", "unread", ENDLESS);
+	TRAIN("--name", "unread", LASTING);
 	struct vt *vt = watch_and_record(200, 50, NULL);
 	ASSERT_SHOWS(vt, "optimizer");
 	vt_set_reading(vt, false);
@@ -312,7 +315,7 @@ END_TEST
 START_TEST(hang_up_closes_the_recording_even_when_sighup_is_ignored)
 {
 	int status;
-	TRAIN("--name", "hangup", ENDLESS);
+	TRAIN("--name", "hangup", LASTING);
 	signal(SIGHUP, SIG_IGN);
 	struct vt *vt = watch_and_record(120, 40, NULL);
 	ASSERT_SHOWS(vt, "optimizer");
@@ -328,7 +331,7 @@ END_TEST
 START_TEST(crash_leaves_all_that_was_recorded)
 {
 	int status;
-	TRAIN("--name", "crash", ENDLESS);
+	TRAIN("--name", "crash", LASTING);
 	struct vt *vt = watch_and_record(120, 40, NULL);
 	ASSERT_SHOWS(vt, "optimizer");
 	wait_for_size("run.pmtop", 20000);
@@ -345,7 +348,7 @@ END_TEST
 START_TEST(full_disk_stays_visible_and_the_watch_goes_on)
 {
 	struct rlimit limit = { .rlim_cur = 120000, .rlim_max = RLIM_INFINITY };
-	TRAIN("--name", "full", ENDLESS);
+	TRAIN("--name", "full", LASTING);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	struct vt *vt = watch_and_record(120, 40, NULL);
 	ASSERT_SHOWS(vt, "optimizer");
