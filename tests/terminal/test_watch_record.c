@@ -18,7 +18,8 @@
 #include "tests/support/watching.h"
 #include "tests/support/waiting.h"
 
-/* A region keeps the events of some 80 batches: here 1.7 s, so that pmtop misses none when a busy machine makes it wait. */
+/* A region keeps the events of some 80 batches: here 1.7 s, so that pmtop misses none when a busy machine makes it
+ * wait. */
 #define LASTING "--epochs", "1000", "--batches", "50", "--step-ms", "20"
 
 static char folder[64];

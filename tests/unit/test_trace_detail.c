@@ -247,6 +247,22 @@ START_TEST(streams_have_their_own_busy_time_and_curve)
 }
 END_TEST
 
+/* In a damaged file a device is busy at any time. */
+START_TEST(a_curve_takes_what_lies_within_the_trace)
+{
+	static const int64_t times[][2] = { { INT64_MAX - 9, INT64_MAX }, { INT64_MIN, -1 }, { 1LL << 50, 1LL << 51 },
+		{ 5, 2 }, { -7, 20 } };
+	struct profile profile = { .start_ns = 0, .end_ns = 10LL * PROFILE_CURVE_SIZE };
+	int64_t curve[PROFILE_CURVE_SIZE] = { 0 }, sum = 0;
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+		profile_curve_add(&profile, curve, times[i][0], times[i][1]);
+	for (int i = 0; i < PROFILE_CURVE_SIZE; i++)
+		sum += curve[i];
+	ck_assert_int_eq(sum, 20);
+	ck_assert_int_eq(curve[1], 10);
+}
+END_TEST
+
 START_TEST(a_strip_shows_the_busy_ratio_of_its_columns)
 {
 	int64_t curve[PROFILE_CURVE_SIZE] = { 0 };
@@ -420,6 +436,7 @@ int main(void)
 	tcase_add_test(tests, a_gap_is_split_as_before_when_operators_are_grouped_anew);
 	tcase_add_test(tests, a_steps_idle_time_is_split_by_what_the_host_does);
 	tcase_add_test(tests, streams_have_their_own_busy_time_and_curve);
+	tcase_add_test(tests, a_curve_takes_what_lies_within_the_trace);
 	tcase_add_test(tests, a_strip_shows_the_busy_ratio_of_its_columns);
 	tcase_add_test(tests, durations_fall_into_bins_by_ratio_where_they_differ_much);
 	tcase_add_test(tests, pages_of_a_real_trace_agree_with_its_tables);

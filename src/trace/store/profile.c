@@ -171,14 +171,23 @@ void profile_add_step(struct profile *profile, int64_t start_ns, int64_t duratio
 		profile->steps[profile->step_count++] = (struct profile_mark){ start_ns, duration_ns, number };
 }
 
+/* Exact, but for times that no real file has. */
+static double ns_between(int64_t from_ns, int64_t to_ns)
+{
+	int64_t between_ns;
+	return __builtin_sub_overflow(to_ns, from_ns, &between_ns) ? (double)to_ns - (double)from_ns : (double)between_ns;
+}
+
 void profile_curve_add(
 	const struct profile *profile, int64_t curve_ns[PROFILE_CURVE_SIZE], int64_t start_ns, int64_t end_ns)
 {
-	double part_ns = (double)(profile->end_ns - profile->start_ns) / PROFILE_CURVE_SIZE;
+	double part_ns = ns_between(profile->start_ns, profile->end_ns) / PROFILE_CURVE_SIZE;
 	if (end_ns <= start_ns || part_ns <= 0)
 		return;
-	double from = (double)(start_ns - profile->start_ns), to = (double)(end_ns - profile->start_ns);
-	for (int i = (int)(from / part_ns); i >= 0 && i < PROFILE_CURVE_SIZE && i * part_ns < to; i++) {
+	double from = ns_between(profile->start_ns, start_ns), to = ns_between(profile->start_ns, end_ns);
+	if (from >= PROFILE_CURVE_SIZE * part_ns) /* a damaged file may have it anywhere */
+		return;
+	for (int i = from > 0 ? (int)(from / part_ns) : 0; i < PROFILE_CURVE_SIZE && i * part_ns < to; i++) {
 		double low = from > i * part_ns ? from : i * part_ns, high = to < (i + 1) * part_ns ? to : (i + 1) * part_ns;
 		curve_ns[i] += high > low ? (int64_t)(high - low) : 0;
 	}
