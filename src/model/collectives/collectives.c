@@ -59,8 +59,10 @@ static void forget_rank(struct collectives *collectives, size_t rank)
 	for (size_t i = 0; i < collectives->group_count; i++) {
 		struct collective_group *group = &collectives->groups[i];
 		group->members[rank] = (struct collective_member){ .is_member = false };
-		if (group->lost)
+		if (group->lost) {
 			memset(group->lost->seconds[rank], 0, sizeof group->lost->seconds[rank]);
+			group->lost->exchanges[rank] = (struct exchange_pair){ .delays_s = 0 };
+		}
 		for (size_t k = 0; group->slots && k < COLLECTIVE_SLOTS; k++) {
 			group->slots[k].entries[rank].entered_ns = 0;
 			group->slots[k].entries[rank].op = 0;

@@ -196,7 +196,7 @@ void lost_without_measure(const struct model *model, struct lost_time *out)
 		if (window.count < WINDOW_MIN)
 			continue;
 		size_t rank = find_candidate(&window);
-		if (rank == LOST_RANKS_MAX)
+		if (rank == LOST_RANKS_MAX || exchange_busy_ratio(&group->lost->exchanges[rank]) == 0)
 			continue;
 		double elapsed_s = elapsed_of(&window), rest_s = elapsed_s - replay_without(&window, rank),
 			   speedup_ratio = rest_s > 0 ? elapsed_s / rest_s : (double)NAN;
