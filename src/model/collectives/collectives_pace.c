@@ -1,6 +1,7 @@
 #include "src/model/collectives/collectives_pace.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/clock.h"
@@ -120,21 +121,28 @@ static void add_up(const struct collectives_view *view, struct sums *sums)
 	}
 }
 
-/* The median of the delays that are at least half the 90th percentile: in a step of several collectives only the first
- * is late. */
+static int compare_seconds(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return (a > b) - (a < b);
+}
+
+/* Half of the time for which others waited is in delays of at least this length: in a step of several collectives only
+ * the first is late, and perhaps not in each step. */
 static double late_s(const struct sums *sums, size_t rank)
 {
-	double delays_s[COLLECTIVE_SLOTS], sorted_s[COLLECTIVE_SLOTS];
-	size_t count = 0, kept = 0;
+	double delays_s[COLLECTIVE_SLOTS], sum_s = 0;
+	size_t count = 0;
 	for (size_t i = 0; i < sums->count; i++)
-		if (sums->last[i] == rank)
+		if (sums->last[i] == rank) {
+			sum_s += sums->delays_s[i];
 			delays_s[count++] = sums->delays_s[i];
-	memcpy(sorted_s, delays_s, count * sizeof *delays_s);
-	double limit_s = quantile_of(sorted_s, count, 0.9) / 2;
-	for (size_t i = 0; i < count; i++)
-		if (delays_s[i] >= limit_s)
-			delays_s[kept++] = delays_s[i];
-	return median_of(delays_s, kept);
+		}
+	qsort(delays_s, count, sizeof *delays_s, compare_seconds);
+	for (double longer_s = 0; count > 0; count--)
+		if ((longer_s += delays_s[count - 1]) >= sum_s / 2)
+			return delays_s[count - 1];
+	return NAN;
 }
 
 /* -- the straggler -- */
