@@ -1,6 +1,7 @@
 /* Who keeps the others waiting in a collective, from records of what ranks entered. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,7 +154,7 @@ START_TEST(nothing_is_said_of_ranks_that_are_together)
 	ck_assert_str_eq(judge(), "");
 	read_again(600, 2);
 	ck_assert_str_eq(judge(), "");
-	ck_assert_str_eq(collective_words_verdict(model, words), "");
+	ck_assert_str_eq(collective_words_now(model, words), "");
 }
 END_TEST
 
@@ -639,6 +640,25 @@ START_TEST(rank_that_a_quota_throttles_is_named)
 }
 END_TEST
 
+START_TEST(ranks_without_collectives_are_not_called_healthy)
+{
+	static const char why[] = "PyTorch does not record gloo's send and receive, nor RPC";
+	char expected[COLLECTIVE_WORDS_SIZE];
+	begin(0);
+	for (int i = 0; i < 2; i++)
+		add_rank(i, 2, false);
+	end();
+	read_again(12, 2);
+	snprintf(expected, sizeof expected, "no collectives yet: %s", why);
+	ck_assert_str_eq(collective_words_verdict(model, words), expected);
+	run_together(2);
+	ck_assert_str_eq(collective_words_verdict(model, words), "");
+	read_again(64, 2);
+	snprintf(expected, sizeof expected, "no collective for 1:01: %s", why);
+	ck_assert_str_eq(collective_words_verdict(model, words), expected);
+}
+END_TEST
+
 START_TEST(group_made_again_begins_anew)
 {
 	run_together(2);
@@ -713,6 +733,7 @@ int main(void)
 	tcase_add_test(tests, evaluations_of_one_rank_make_no_straggler);
 	tcase_add_test(tests, rank_that_is_late_because_it_receives_is_no_straggler);
 	tcase_add_test(tests, rank_that_a_quota_throttles_is_named);
+	tcase_add_test(tests, ranks_without_collectives_are_not_called_healthy);
 	tcase_add_test(tests, group_made_again_begins_anew);
 	tcase_add_test(tests, recording_says_the_same);
 	suite_add_tcase(suite, tests);

@@ -69,7 +69,8 @@ struct lost_time {
 	size_t count;        /* most seconds first; those of less than 0.1 % are left out */
 	struct lost_row rows[LOST_ROWS_MAX];
 	/* Without the delays of this rank, over the newest collectives: its entry times are replaced by the median of the
-	 * other ranks' (so it is never the last), and what follows begins earlier. −1: no rank makes 5 %. */
+	 * other ranks' (so it is never the last), and what follows begins earlier. −1: no rank makes 5 %,
+	 * or another one is nearly as late. */
 	int without;
 	struct lost_who without_who;
 	double speedup_ratio;

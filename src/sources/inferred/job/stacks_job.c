@@ -28,8 +28,7 @@ enum name {
 static const char *const names[NAMES] = { "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "LOCAL_RANK",
 	"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE",
 	"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "TORCHELASTIC_RUN_ID",
-	"MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE",
-	"NODE_RANK" };
+	"MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE", "NODE_RANK" };
 
 /* The first that is set from `first` to before `end`; NULL = none. */
 static const struct variable *first_set(const struct variable *variables, size_t first, size_t end)
