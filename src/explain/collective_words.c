@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/clock.h"
 #include "src/base/text.h"
 #include "src/explain/ras_words.h"
 #include "src/model/code/code_samples.h"
+
+static const double none_min_s = 60;
 
 enum { WHO_SIZE = 96, WHAT_SIZE = 160, WHERE_SIZE = 128, RANKS_NAMED = 4 };
 
@@ -215,9 +218,44 @@ const char *collective_words_straggler(const struct model *model, char out[COLLE
 	return collective_words_pace(model, group, &pace, out);
 }
 
+/* When a rank last entered a collective; 0 = none did. *is_waited_for: ranks wait in one. */
+static int64_t newest_collective_ns(const struct model *model, bool *is_waited_for)
+{
+	int64_t newest_ns = 0;
+	*is_waited_for = false;
+	for (size_t i = 0; i < model->collectives->group_count; i++) {
+		const struct collective_group *group = &model->collectives->groups[i];
+		for (size_t k = 0; group->is_used && k < model->collectives->rank_count; k++)
+			if (group->members[k].is_member && group->members[k].moved_ns > newest_ns)
+				newest_ns = group->members[k].moved_ns;
+		struct collective_judgement judgement;
+		collectives_judge_group(model, i, &judgement);
+		*is_waited_for |= judgement.finding != COLLECTIVE_FINE;
+	}
+	return newest_ns;
+}
+
+const char *collective_words_none(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
+{
+	static const char why[] = "PyTorch does not record gloo's send and receive, nor RPC";
+	bool is_waited_for;
+	char age[NUMBER_SIZE];
+	*out = '\0';
+	if (!model->collectives || model->collectives->rank_count < 2)
+		return out;
+	int64_t newest_ns = newest_collective_ns(model, &is_waited_for);
+	double age_s = seconds_between(newest_ns, model->now_ns);
+	if (!newest_ns)
+		snprintf(out, COLLECTIVE_WORDS_SIZE, "no collectives yet: %s", why);
+	else if (!is_waited_for && age_s >= none_min_s)
+		snprintf(out, COLLECTIVE_WORDS_SIZE, "no collective for %s: %s", format_seconds(age, age_s), why);
+	return out;
+}
+
 const char *collective_words_verdict(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
 {
-	return *collective_words_now(model, out) || *collective_words_straggler(model, out)
+	return *collective_words_now(model, out) || *collective_words_straggler(model, out) ||
+			*collective_words_throttled(model, out)
 		? out
-		: collective_words_throttled(model, out);
+		: collective_words_none(model, out);
 }

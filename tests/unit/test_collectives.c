@@ -1,6 +1,7 @@
 /* Who keeps the others waiting in a collective, from records of what ranks entered. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,10 +122,10 @@ static void sample_line(int rank, double at_s, uint32_t line, bool is_checkpoint
 	fill_code(
 		sample_set_add(&set, RECORD_CODE, 0, set.time_ns), 2, "save", "/x/site-packages/torch/serialization.py", false);
 	fill_code_group(sample_set_add(&set, RECORD_CODE_GROUP, 0, set.time_ns), 1, PID + rank, 10, 10, 1);
-	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), 1, 0, 1, 1, line, "load()");
-	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), 2, 1, 1, 2, 900, NULL);
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), line, 0, 1, 1, line, "load()");
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), line + 1, line, 1, 2, 900, NULL);
 	struct record *record = sample_set_add(&set, RECORD_CODE_SAMPLES, 0, set.time_ns);
-	record->code_samples.node = is_checkpoint ? 2 : 1;
+	record->code_samples.node = is_checkpoint ? line + 1 : line;
 	record->code_samples.count = 1;
 	record->code_samples.begin_ns = set.time_ns;
 	end();
@@ -153,7 +154,7 @@ START_TEST(nothing_is_said_of_ranks_that_are_together)
 	ck_assert_str_eq(judge(), "");
 	read_again(600, 2);
 	ck_assert_str_eq(judge(), "");
-	ck_assert_str_eq(collective_words_verdict(model, words), "");
+	ck_assert_str_eq(collective_words_now(model, words), "");
 }
 END_TEST
 
@@ -298,6 +299,27 @@ START_TEST(checkpoint_and_first_collectives_are_healthy)
 	judge();
 	ck_assert(judgement.is_due);
 	ck_assert_int_eq(judgement.phase, CODE_PHASE_CHECKPOINT);
+}
+END_TEST
+
+/* Rank 1 validates for 20 s, line after line; then it stays in one line. */
+START_TEST(rank_that_works_is_healthy_and_one_that_hangs_in_a_line_is_not)
+{
+	run_together(2);
+	begin(9);
+	enter(0, 1, OP_REDUCE, 31, 31, 8, 0.1, 30);
+	end();
+	for (uint32_t i = 0; i < 60; i++)
+		sample_line(1, 8 + i / 3.0, 20 + 2 * (i % 3), false);
+	read_again(28, 2);
+	judge();
+	ck_assert_int_eq(judgement.finding, COLLECTIVE_BEHIND);
+	ck_assert(!judgement.is_due && judgement.patience_s == 60);
+	for (uint32_t i = 0; i < 15; i++)
+		sample_line(1, 28.1 + i / 3.0, 24, false);
+	read_again(33, 2);
+	judge();
+	ck_assert(judgement.is_due);
 }
 END_TEST
 
@@ -618,6 +640,25 @@ START_TEST(rank_that_a_quota_throttles_is_named)
 }
 END_TEST
 
+START_TEST(ranks_without_collectives_are_not_called_healthy)
+{
+	static const char why[] = "PyTorch does not record gloo's send and receive, nor RPC";
+	char expected[COLLECTIVE_WORDS_SIZE];
+	begin(0);
+	for (int i = 0; i < 2; i++)
+		add_rank(i, 2, false);
+	end();
+	read_again(12, 2);
+	snprintf(expected, sizeof expected, "no collectives yet: %s", why);
+	ck_assert_str_eq(collective_words_verdict(model, words), expected);
+	run_together(2);
+	ck_assert_str_eq(collective_words_verdict(model, words), "");
+	read_again(64, 2);
+	snprintf(expected, sizeof expected, "no collective for 1:01: %s", why);
+	ck_assert_str_eq(collective_words_verdict(model, words), expected);
+}
+END_TEST
+
 START_TEST(group_made_again_begins_anew)
 {
 	run_together(2);
@@ -677,6 +718,7 @@ int main(void)
 	tcase_add_test(tests, rank_that_ended_while_several_others_live_is_named);
 	tcase_add_test(tests, rank_that_ended_is_blamed_for_those_that_failed_with_it);
 	tcase_add_test(tests, checkpoint_and_first_collectives_are_healthy);
+	tcase_add_test(tests, rank_that_works_is_healthy_and_one_that_hangs_in_a_line_is_not);
 	tcase_add_test(tests, first_collectives_have_more_time);
 	tcase_add_test(tests, wait_that_occurred_before_is_no_news);
 	tcase_add_test(tests, process_that_cannot_be_read_is_not_accused);
@@ -691,6 +733,7 @@ int main(void)
 	tcase_add_test(tests, evaluations_of_one_rank_make_no_straggler);
 	tcase_add_test(tests, rank_that_is_late_because_it_receives_is_no_straggler);
 	tcase_add_test(tests, rank_that_a_quota_throttles_is_named);
+	tcase_add_test(tests, ranks_without_collectives_are_not_called_healthy);
 	tcase_add_test(tests, group_made_again_begins_anew);
 	tcase_add_test(tests, recording_says_the_same);
 	suite_add_tcase(suite, tests);

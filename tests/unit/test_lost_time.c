@@ -145,6 +145,24 @@ START_TEST(time_in_which_two_are_missing_counts_for_both)
 }
 END_TEST
 
+/* Rank 0 is late in odd, rank 1 in even steps: neither is the reason for what the other one costs. */
+START_TEST(ranks_that_are_late_in_turn_have_no_step_without_one)
+{
+	double at_s = 0;
+	add_job(2);
+	begin(8);
+	for (uint64_t k = 1; k <= 40; k++) {
+		enter(PID + (int)(k % 2), k, at_s + 0.1);
+		enter(PID + (int)((k + 1) % 2), k, at_s + 0.15);
+		at_s += 0.15;
+	}
+	end();
+	wait_until(10);
+	ck_assert(lost.is_known && lost.count == 2);
+	ck_assert_int_eq(lost.without, -1);
+}
+END_TEST
+
 START_TEST(asynchronous_collectives_are_waited_for_once)
 {
 	add_job(2);
@@ -400,6 +418,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, open_model, close_model);
 	tcase_add_test(tests, seconds_of_a_straggler_are_exact);
 	tcase_add_test(tests, time_in_which_two_are_missing_counts_for_both);
+	tcase_add_test(tests, ranks_that_are_late_in_turn_have_no_step_without_one);
 	tcase_add_test(tests, asynchronous_collectives_are_waited_for_once);
 	tcase_add_test(tests, nothing_is_known_of_few_collectives_and_nothing_lost_by_equal_ranks);
 	tcase_add_test(tests, long_delay_is_a_stall_and_changes_no_step);

@@ -53,6 +53,25 @@ START_TEST(slurm_and_open_mpi_are_launchers_too)
 }
 END_TEST
 
+/* Lightning's launcher: rank 0 sets variables for the others that it starts, and its own environment shows none. */
+START_TEST(ranks_that_rank_0_started_have_their_local_number_and_name_their_parent)
+{
+	READ("MASTER_ADDR=127.0.0.1\0MASTER_PORT=4000\0NODE_RANK=0\0LOCAL_RANK=1\0WORLD_SIZE=2\0CUDA_VISIBLE_DEVICES=1\0");
+	ck_assert(stacks_job_is_rank(&job) && job.is_led);
+	ck_assert_str_eq(meta("RANK"), "1");
+	other = job;
+	stacks_job_of_leader(&other, &job);
+	ck_assert(stacks_job_is_same(&job, &other) && !job.is_led);
+	ck_assert_str_eq(meta("RANK"), "0");
+	ck_assert_str_eq(meta("LOCAL_RANK"), "0");
+	ck_assert_ptr_null(meta("CUDA_VISIBLE_DEVICES"));
+	READ("NODE_RANK=1\0LOCAL_RANK=1\0WORLD_SIZE=4\0"); /* how many ranks the first node has is unknown */
+	ck_assert(!stacks_job_is_rank(&job));
+	READ("NODE_RANK=0\0LOCAL_RANK=1\0RANK=1\0WORLD_SIZE=4\0");
+	ck_assert(stacks_job_is_rank(&job) && !job.is_led);
+}
+END_TEST
+
 START_TEST(a_single_process_and_garbage_are_no_rank_and_leave_nothing)
 {
 	READ("SLURM_PROCID=0\0SLURM_NTASKS=1\0SLURM_JOB_ID=77\0CUDA_VISIBLE_DEVICES=1\0");
@@ -139,6 +158,7 @@ int main(void)
 	TCase *tests = tcase_create("stacks_job");
 	tcase_add_test(tests, torchruns_variables_give_the_keys_of_an_instrumented_rank);
 	tcase_add_test(tests, slurm_and_open_mpi_are_launchers_too);
+	tcase_add_test(tests, ranks_that_rank_0_started_have_their_local_number_and_name_their_parent);
 	tcase_add_test(tests, a_single_process_and_garbage_are_no_rank_and_leave_nothing);
 	tcase_add_test(tests, ranks_of_one_job_have_one_id_and_size);
 	tcase_add_test(tests, a_list_of_devices_that_is_too_long_ends_with_a_whole_name);

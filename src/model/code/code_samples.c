@@ -6,6 +6,8 @@
 #include "src/model/model_private.h"
 
 enum { SAMPLES_RETAINED = 4096, LINES_IN_WINDOW = 64, PATH_MAX_LINES = 64 };
+enum { STACKS_IN_WINDOW = 32, WORKING_SAMPLES_MIN = 3 };
+static const double working_ratio = 0.8;
 /* A called line's excess that counts as that of its caller. */
 #define NEARLY_RATIO 0.8
 /* The weight of a process's first sample, and the limit of all: pauses do not count. */
@@ -174,6 +176,38 @@ void model_sum_phases(const struct model *model, int32_t pid, int64_t from_ns, i
 		sums->weight_s2 += count * entry->weight_s * entry->weight_s;
 		sums->phase_s[phase] += count * entry->weight_s;
 	}
+}
+
+bool model_is_working(const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns)
+{
+	const struct code *code = &model->code;
+	const struct code_samples *samples = model->priv->code_samples;
+	int group = code_group_of(code, pid);
+	struct {
+		uint32_t node;
+		unsigned count;
+	} stacks[STACKS_IN_WINDOW];
+	unsigned total = 0, most = 0;
+	size_t stack_count = 0;
+	for (size_t i = samples ? first_at(samples, from_ns) : 0; samples && group >= 0 && i < samples->count; i++) {
+		const struct entry *entry = entry_at(samples, i);
+		if (entry->begin_ns >= to_ns)
+			break;
+		unsigned count = (int)code->nodes[entry->node].group == group ? samples_within(entry, from_ns, to_ns) : 0;
+		size_t at = 0;
+		while (at < stack_count && stacks[at].node != entry->node)
+			at++;
+		if (count == 0 || at == STACKS_IN_WINDOW)
+			continue;
+		if (at == stack_count) {
+			stacks[at].node = entry->node;
+			stacks[stack_count++].count = 0;
+		}
+		total += count;
+		stacks[at].count += count;
+		most = stacks[at].count > most ? stacks[at].count : most;
+	}
+	return total >= WORKING_SAMPLES_MIN && most <= working_ratio * total;
 }
 
 /* Of the lines in a window: how many samples had them on the stack. */

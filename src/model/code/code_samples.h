@@ -47,6 +47,9 @@ bool code_newest_line(const struct model *model, int32_t pid, struct newest_line
 
 /* Adds those of the main thread of a process, from from_ns to before to_ns. */
 void model_sum_phases(const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns, struct phase_sums *sums);
+/* Whether the main thread of a process works: at most four in five of its samples in the window, of at least three,
+ * have the same stack. One that hangs has one stack; so has one that is in a long call of C code. */
+bool model_is_working(const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns);
 /* The time from which on samples are retained; INT64_MAX: there are none. */
 int64_t model_samples_since(const struct model *model);
 /* How many of `count` evenly spaced samples from begin_ns to end_ns are in the window. */

@@ -45,11 +45,10 @@ static size_t find_rank(const struct collectives *collectives, int32_t pid)
 }
 
 /* The number of a rank that has no launcher's variables may be known from its steps. */
-static long number_of(const struct model *model, const struct record *record)
+static long number_of(const struct model *model, long number, int32_t pid)
 {
-	long number = record->collective_rank.rank;
 	for (unsigned i = 0; number < 0 && i < model->run_count; i++)
-		if (model->runs[i].is_used && model->runs[i].pid == record->collective_rank.pid)
+		if (model->runs[i].is_used && model->runs[i].pid == pid)
 			number = rank_number(&model->runs[i]);
 	return number;
 }
@@ -59,8 +58,10 @@ static void forget_rank(struct collectives *collectives, size_t rank)
 	for (size_t i = 0; i < collectives->group_count; i++) {
 		struct collective_group *group = &collectives->groups[i];
 		group->members[rank] = (struct collective_member){ .is_member = false };
-		if (group->lost)
+		if (group->lost) {
 			memset(group->lost->seconds[rank], 0, sizeof group->lost->seconds[rank]);
+			group->lost->exchanges[rank] = (struct exchange_pair){ .delays_s = 0 };
+		}
 		for (size_t k = 0; group->slots && k < COLLECTIVE_SLOTS; k++) {
 			group->slots[k].entries[rank].entered_ns = 0;
 			group->slots[k].entries[rank].op = 0;
@@ -84,7 +85,7 @@ static void take_rank(struct model *model, struct collectives *collectives, cons
 		*rank = (struct collective_rank){ .pid = record->collective_rank.pid, .throttle = { NAN, 0, NAN } };
 		collectives->rank_count += at == collectives->rank_count;
 	}
-	rank->number = number_of(model, record);
+	rank->number = number_of(model, record->collective_rank.rank, rank->pid);
 	rank->world_size = record->collective_rank.world_size;
 	rank->is_gone = record->collective_rank.is_gone;
 }
@@ -238,12 +239,13 @@ static void take_throttle(struct collective_throttle *throttle, double total_s, 
 		(struct collective_throttle){ total_s, now_ns, is_known ? before + weight * (ratio - before) : (double)NAN };
 }
 
-static void take_rows(struct collectives *collectives, const struct record *record)
+static void take_rows(struct model *model, struct collectives *collectives, const struct record *record)
 {
 	size_t rank = find_rank(collectives, record->collectives.pid);
 	int64_t now_ns = bounded_time(record->time_ns);
 	if (rank == collectives->rank_count)
 		return;
+	collectives->ranks[rank].number = number_of(model, collectives->ranks[rank].number, collectives->ranks[rank].pid);
 	collectives->ranks[rank].read_ns = now_ns;
 	collectives->ranks[rank].state = (char)record->collectives.state;
 	take_throttle(&collectives->ranks[rank].throttle, record->collectives.throttled_s, now_ns);
@@ -262,7 +264,7 @@ void model_take_collectives(struct model *model, const struct record *record)
 	case RECORD_COLLECTIVE_GROUP: take_group(model->collectives, record); break;
 	case RECORD_COLLECTIVE_OP: take_op(model->collectives, record); break;
 	case RECORD_COLLECTIVE_STATE: take_state(model->collectives, record); break;
-	default: take_rows(model->collectives, record);
+	default: take_rows(model, model->collectives, record);
 	}
 }
 

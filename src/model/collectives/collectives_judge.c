@@ -17,6 +17,8 @@ static const double reading_age_s = 3;
 /* Work of one rank for which the others wait as planned: a fifth of its stack samples suffice, because a checkpoint's
  * own code computes, too. */
 static const double healthy_ratio = 0.2, healthy_patience_s = 600;
+/* A rank that works in the last seconds, at a validation perhaps, does not hang. */
+static const double working_window_s = 4, working_patience_s = 60;
 
 /* -- different operations -- */
 
@@ -136,6 +138,17 @@ static enum code_phase phase_of(const struct collectives_view *view, size_t rank
 	return sums.samples > 0 && sums.counts[phase] >= healthy_ratio * sums.samples ? phase : CODE_PHASE_OTHER;
 }
 
+/* For how long the others' wait is normal, by what the rank does. */
+static double work_patience_s(
+	const struct collectives_view *view, const struct collective_judgement *judgement, int64_t until_ns)
+{
+	if (judgement->phase != CODE_PHASE_OTHER)
+		return healthy_patience_s;
+	const struct collective_rank *rank = &view->all->ranks[judgement->behind[0]];
+	int64_t from_ns = until_ns - (int64_t)(working_window_s * (double)NS_PER_S);
+	return !rank->is_gone && model_is_working(view->model, rank->pid, from_ns, until_ns) ? working_patience_s : 0;
+}
+
 static bool find_behind(const struct collectives_view *view, struct collective_judgement *out)
 {
 	int64_t first_ns = INT64_MAX, until_ns = 0;
@@ -163,7 +176,7 @@ static bool find_behind(const struct collectives_view *view, struct collective_j
 	out->phase = phase_of(view, out->behind[0], first_ns, until_ns);
 	if (!(out->waited_s >= patience_min_s))
 		return true;
-	out->patience_s = fmax(patience_s(view), out->phase == CODE_PHASE_OTHER ? 0 : healthy_patience_s);
+	out->patience_s = fmax(patience_s(view), work_patience_s(view, out, until_ns));
 	out->is_due = out->waited_s >= out->patience_s;
 	return true;
 }

@@ -1,11 +1,12 @@
 #include "src/model/collectives/collectives_pace.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/model/code/code_samples.h"
 #include "src/model/collectives/collectives_view.h"
+#include "src/model/collectives/exchange.h"
 #include "src/model/collectives/own_delay.h"
 #include "src/model/model.h"
 #include "src/model/statistics/statistics.h"
@@ -16,8 +17,6 @@ enum { PACE_MIN = 20 };
  * and checkpoints of one rank are, one in 32 collectives. */
 enum { INCIDENTS_MIN = 3, INCIDENTS_MAX = 8, INCIDENT_COLLECTIVES = 32 };
 static const double incident_min_s = 1;
-/* With fewer stack samples nothing is said of what a rank did. */
-enum { SAMPLES_MIN = 8 };
 /* A straggler: of the time, by which factor more than the next, how late at least; over at least so long, up to so long
  * ago. The pace is that of the newest collectives, up to pace_max_s. */
 static const double straggler_ratio = 0.1, straggler_factor = 2, late_min_s = 1e-3, elapsed_min_s = 1,
@@ -122,73 +121,43 @@ static void add_up(const struct collectives_view *view, struct sums *sums)
 	}
 }
 
-/* The median of the delays that are at least half the 90th percentile: in a step of several collectives only the first
- * is late. */
+static int compare_seconds(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return (a > b) - (a < b);
+}
+
+/* Half of the time for which others waited is in delays of at least this length: in a step of several collectives only
+ * the first is late, and perhaps not in each step. */
 static double late_s(const struct sums *sums, size_t rank)
 {
-	double delays_s[COLLECTIVE_SLOTS], sorted_s[COLLECTIVE_SLOTS];
-	size_t count = 0, kept = 0;
+	double delays_s[COLLECTIVE_SLOTS], sum_s = 0;
+	size_t count = 0;
 	for (size_t i = 0; i < sums->count; i++)
-		if (sums->last[i] == rank)
+		if (sums->last[i] == rank) {
+			sum_s += sums->delays_s[i];
 			delays_s[count++] = sums->delays_s[i];
-	memcpy(sorted_s, delays_s, count * sizeof *delays_s);
-	double limit_s = quantile_of(sorted_s, count, 0.9) / 2;
-	for (size_t i = 0; i < count; i++)
-		if (delays_s[i] >= limit_s)
-			delays_s[kept++] = delays_s[i];
-	return median_of(delays_s, kept);
-}
-
-/* -- send and receive -- */
-
-/* Stack samples of a rank, and its waits in collectives, in a time of elapsed_s. */
-struct exchange {
-	double elapsed_s, waited_s;
-	unsigned samples, communication;
-};
-
-static void add_exchange(
-	const struct collectives_view *view, size_t rank, int64_t from_ns, int64_t to_ns, struct exchange *out)
-{
-	struct phase_sums sums = { .samples = 0 };
-	model_sum_phases(view->model, view->all->ranks[rank].pid, from_ns, to_ns, &sums);
-	out->samples += sums.samples;
-	out->communication += sums.counts[CODE_PHASE_COMMUNICATION];
-	out->elapsed_s += seconds_between(from_ns, to_ns);
-	out->waited_s += own_delay_waited_s(view->all, rank, from_ns, to_ns);
-}
-
-/* In communication, but in no collective. */
-static double exchange_s(const struct exchange *of)
-{
-	return fmax(of->elapsed_s * of->communication / of->samples - of->waited_s, 0);
-}
-
-/* gloo's send and receive are not in the recorder. The part of the rank's delays that it did not wait in them for
- * longer than the first ranks did, by stack samples; 1 without enough of them. */
-static double busy_part(const struct collectives_view *view, const struct sums *sums, size_t rank)
-{
-	struct exchange late = { .samples = 0 }, first = { .samples = 0 };
-	double delays_s = 0;
-	for (size_t i = 0; i < sums->count; i++) {
-		const struct collective_slot *slot =
-			sums->last[i] == rank ? collective_slot_of(view->group, sums->sequences[i]) : NULL;
-		size_t before = slot ? first_of(view, slot) : rank;
-		int64_t since_ns = slot && sums->delays_s[i] >= late_min_s
-			? own_delay_since(view->group, slot->sequence, slot->entries[before].entered_ns)
-			: 0;
-		if (!since_ns)
-			continue;
-		delays_s += sums->delays_s[i];
-		add_exchange(view, rank, since_ns, slot->entries[rank].entered_ns, &late);
-		add_exchange(view, before, since_ns, slot->entries[before].entered_ns, &first);
-	}
-	if (late.samples < SAMPLES_MIN || first.samples < SAMPLES_MIN || !(delays_s > 0))
-		return 1;
-	return 1 - fmin(fmax((exchange_s(&late) - exchange_s(&first)) / delays_s, 0), 1);
+		}
+	qsort(delays_s, count, sizeof *delays_s, compare_seconds);
+	for (double longer_s = 0; count > 0; count--)
+		if ((longer_s += delays_s[count - 1]) >= sum_s / 2)
+			return delays_s[count - 1];
+	return NAN;
 }
 
 /* -- the straggler -- */
+
+static double busy_ratio(const struct collectives_view *view, const struct sums *sums, size_t rank)
+{
+	struct exchange_pair pair = { .delays_s = 0 };
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct collective_slot *slot =
+			sums->last[i] == rank ? collective_slot_of(view->group, sums->sequences[i]) : NULL;
+		if (slot)
+			exchange_add(view->model, view->group, slot, first_of(view, slot), rank, sums->delays_s[i], &pair);
+	}
+	return exchange_busy_ratio(&pair);
+}
 
 static void find_straggler(const struct collectives_view *view, const struct sums *sums, struct collective_pace *out)
 {
@@ -206,7 +175,7 @@ static void find_straggler(const struct collectives_view *view, const struct sum
 	}
 	out->waited_ratio = 0;
 	out->late_s = late_s(sums, most);
-	most_s *= most_s >= straggler_ratio * elapsed_s ? busy_part(view, sums, most) : 1;
+	most_s *= most_s >= straggler_ratio * elapsed_s ? busy_ratio(view, sums, most) : 1;
 	if (elapsed_s < elapsed_min_s || seconds_between(sums->end_ns, view->model->now_ns) > straggler_age_s ||
 		most_s < straggler_ratio * elapsed_s || most_s < straggler_factor * next_s || !(out->late_s >= late_min_s))
 		return;

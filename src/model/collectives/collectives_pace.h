@@ -14,7 +14,7 @@ struct collective_pace {
 	double skew_s;                            /* median time from the first to the last rank to enter */
 	int straggler;                            /* the rank that others wait for most; −1 = none */
 	double last_ratio;                        /* share of the collectives that it entered last */
-	double late_s;                            /* its own delay (own_delay.h): median of its longer ones */
+	double late_s;                            /* its own delays (own_delay.h): half of their time is in longer ones */
 	double waits_ratio[COLLECTIVE_RANKS_MAX]; /* of each rank: share of the time in which others waited for it */
 	double waited_ratio; /* share of the time in which others waited for it; 0 = there is no straggler. Its longest
 							delays are left out: a few long ones make no straggler */

@@ -94,16 +94,20 @@ static enum lost_cause cause_of(
 }
 
 /* Which part of a rank's delay it is itself the reason for. */
-static double own_part(const struct collectives *all, const struct collective_group *group,
+static double own_part(const struct model *model, const struct collective_group *group,
 	const struct collective_slot *slot, const struct wait *first, const struct wait *late)
 {
 	double late_s = seconds_between(first->entered_ns, late->entered_ns);
-	return late_s > 0 ? own_delay_s(all, group, slot, first->rank, late->rank, late_s) / late_s : 0;
+	if (!(late_s > 0))
+		return 0;
+	double own_s = own_delay_s(model->collectives, group, slot, first->rank, late->rank, late_s);
+	exchange_add(model, group, slot, first->rank, late->rank, own_s, &group->lost->exchanges[late->rank]);
+	return own_s / late_s;
 }
 
 /* Between the entries of two ranks, those before wait for those after. */
 static void blame(const struct model *model, const struct collective_group *group, const struct collective_slot *slot,
-	const struct wait *waits, size_t count, double seconds[LOST_RANKS_MAX][LOST_CAUSE_COUNT])
+	const struct wait *waits, size_t count)
 {
 	double owed_s = 0;
 	size_t waiting = 0;
@@ -112,9 +116,8 @@ static void blame(const struct model *model, const struct collective_group *grou
 		owed_s +=
 			(double)waiting * seconds_between(waits[i].entered_ns, waits[i + 1].entered_ns) / (double)(count - i - 1);
 		if (owed_s > 0)
-			seconds[waits[i + 1].rank]
-				   [cause_of(model, group->lost, waits[i + 1].rank, waits[0].entered_ns, waits[i + 1].entered_ns)] +=
-				owed_s * own_part(model->collectives, group, slot, &waits[0], &waits[i + 1]);
+			group->lost->seconds[waits[i + 1].rank][cause_of(model, group->lost, waits[i + 1].rank, waits[0].entered_ns,
+				waits[i + 1].entered_ns)] += owed_s * own_part(model, group, slot, &waits[0], &waits[i + 1]);
 	}
 }
 
@@ -139,7 +142,7 @@ static void add(struct model *model, struct collective_group *group, const struc
 			lost->ordinary_s += elapsed_s;
 			lost->ordinary++;
 		}
-		blame(model, group, slot, waits, count, lost->seconds);
+		blame(model, group, slot, waits, count);
 	}
 	lost->released_ns = last_ns;
 }
@@ -229,8 +232,9 @@ static void add_group(const struct collectives *all, const struct collective_gro
 {
 	const struct lost_group *lost = group->lost;
 	for (size_t i = 0; i < all->rank_count; i++) {
+		double busy_ratio = exchange_busy_ratio(&lost->exchanges[i]);
 		for (size_t cause = 0; cause < LOST_CAUSE_COUNT; cause++)
-			table->seconds[i][cause] += lost->seconds[i][cause];
+			table->seconds[i][cause] += lost->seconds[i][cause] * busy_ratio;
 		if (!collective_is_member(all, group, i))
 			continue;
 		table->elapsed_s[i] = fmax(table->elapsed_s[i], lost->elapsed_s);

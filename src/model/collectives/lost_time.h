@@ -4,7 +4,7 @@
  * While some ranks have entered a collective and others have not, those that have wait. Their time counts for the ranks
  * that they wait for, in equal parts if there are several. A rank that enters the next collective of the group before
  * the last one has entered this one did not wait in it (asynchronous collectives). Of a rank that is late because it
- * waited in another group, only its own delay counts (own_delay.h).
+ * waited in another group, or for another rank to send or receive, only its own delay counts (own_delay.h, exchange.h).
  *
  * Each delay has one cause. Checkpoint, compile and data need stack samples of the late rank (see cause_of); else a
  * delay of at least 5 s and 10 times the group's mean interval between collectives is a stall, and a shorter one a
@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "src/model/collectives/exchange.h"
 
 enum { LOST_RANKS_MAX = 64, LOST_ROWS_MAX = 16 };
 
@@ -42,6 +44,7 @@ struct lost_group {
 	double elapsed_s, restart_s;
 	double ordinary_s;                                /* elapsed without stalls and restarts */
 	uint64_t ordinary;                                /* collectives in that time */
+	struct exchange_pair exchanges[LOST_RANKS_MAX];   /* of each rank's delays */
 	double seconds[LOST_RANKS_MAX][LOST_CAUSE_COUNT]; /* for which others waited, by the index of the rank */
 };
 
@@ -66,7 +69,8 @@ struct lost_time {
 	size_t count;        /* most seconds first; those of less than 0.1 % are left out */
 	struct lost_row rows[LOST_ROWS_MAX];
 	/* Without the delays of this rank, over the newest collectives: its entry times are replaced by the median of the
-	 * other ranks' (so it is never the last), and what follows begins earlier. −1: no rank makes 5 %. */
+	 * other ranks' (so it is never the last), and what follows begins earlier. −1: no rank makes 5 %,
+	 * or another one is nearly as late. */
 	int without;
 	struct lost_who without_who;
 	double speedup_ratio;

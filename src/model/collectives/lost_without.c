@@ -10,7 +10,7 @@
 #include "src/model/run/steps/tracks.h"
 
 enum { WINDOW_MIN = 20 };
-static const double speedup_min_ratio = 1.05;
+static const double speedup_min_ratio = 1.05, candidate_factor = 2;
 
 /* Consecutive retained collectives that all members entered. */
 struct window {
@@ -101,10 +101,10 @@ static double alone_s(const struct window *window, size_t k, size_t second)
 }
 
 /* Whose delays to leave out: those of the rank for whose own work the second to last waits the longest. LOST_RANKS_MAX:
- * none for long enough. */
+ * none for long enough, or not for much longer than another one: delays of healthy ranks alternate. */
 static size_t find_candidate(const struct window *window)
 {
-	double sums_s[LOST_RANKS_MAX] = { 0 };
+	double sums_s[LOST_RANKS_MAX] = { 0 }, next_s = 0;
 	size_t found = window->members[0];
 	for (size_t k = 1; k < window->count; k++)
 		if (!window->is_stall[k])
@@ -112,7 +112,11 @@ static size_t find_candidate(const struct window *window)
 	for (size_t i = 0; i < window->member_count; i++)
 		if (sums_s[window->members[i]] > sums_s[found])
 			found = window->members[i];
-	return sums_s[found] >= (speedup_min_ratio - 1) * elapsed_of(window) ? found : LOST_RANKS_MAX;
+	for (size_t i = 0; i < window->member_count; i++)
+		if (window->members[i] != found)
+			next_s = fmax(next_s, sums_s[window->members[i]]);
+	bool is_long = sums_s[found] >= (speedup_min_ratio - 1) * elapsed_of(window);
+	return is_long && sums_s[found] >= candidate_factor * next_s ? found : LOST_RANKS_MAX;
 }
 
 /* A rank that waited in a collective begins what follows as much earlier as that collective is released earlier. A
@@ -196,7 +200,7 @@ void lost_without_measure(const struct model *model, struct lost_time *out)
 		if (window.count < WINDOW_MIN)
 			continue;
 		size_t rank = find_candidate(&window);
-		if (rank == LOST_RANKS_MAX)
+		if (rank == LOST_RANKS_MAX || exchange_busy_ratio(&group->lost->exchanges[rank]) == 0)
 			continue;
 		double elapsed_s = elapsed_of(&window), rest_s = elapsed_s - replay_without(&window, rank),
 			   speedup_ratio = rest_s > 0 ? elapsed_s / rest_s : (double)NAN;

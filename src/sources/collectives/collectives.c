@@ -7,6 +7,7 @@
  *   read (collector's thread)  ── processes ──▶          ┌ its thread ┐  flight_recorder_read
  *                              ◀── COLLECTIVE… records ── └            ┘  (tables and records are under `lock`) */
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +33,13 @@ enum { COLLECTIVES_READER = 3, PENDING_MAX = 8192 };
 #define TRY_FIRST_NS (500 * NS_PER_MS)
 #define TRY_RANK_MAX_NS (4 * NS_PER_S)
 #define TRY_MAX_NS (30 * NS_PER_S)
+/* A rank whose recorder has nothing is emitted without collectives after this time. */
+#define EMPTY_NS (10 * NS_PER_S)
 
 /* The thread's state of a process. */
 struct watched {
 	struct stacks_process process;
+	int64_t located_ns;        /* when the recorders were found */
 	int64_t next_ns, after_ns; /* when it is read, or searched for a recorder; INT64_MAX = never */
 	struct stacks_stuck stuck;
 	struct rank_throttle throttle; /* used by the thread only */
@@ -163,6 +167,7 @@ static void locate(struct collectives_state *state, struct watched *watched, int
 		};
 	}
 	watched->recorder_count = places.count;
+	watched->located_ns = now_ns;
 	watched->after_ns = TRY_FIRST_NS;
 	watched->next_ns = now_ns;
 	pthread_mutex_unlock(&state->thread.lock);
@@ -207,6 +212,23 @@ static void take_reading(
 		clock_realtime_ns() - now_ns, now_ns, &state->pending);
 }
 
+/* Of a rank that enters no collectives: gloo's send and receive, and RPC, are not recorded. */
+static void take_empty(struct collectives_state *state, struct watched *watched)
+{
+	const struct collectives_process process = { state_of(watched), NAN };
+	int64_t now_ns = clock_monotonic_ns();
+	bool is_child = false;
+	for (size_t i = 0; i < state->watched_count; i++)
+		is_child |= is_rank(&state->watched[i]) && state->watched[i].process.pid == watched->process.parent;
+	if ((is_child && !watched->process.job.is_led) || now_ns - watched->located_ns < EMPTY_NS)
+		return;
+	state->reading.status_count = state->reading.entry_count = 0;
+	state->reading.skipped = 0;
+	pthread_mutex_lock(&state->thread.lock);
+	take_reading(state, watched, 0, &process);
+	pthread_mutex_unlock(&state->thread.lock);
+}
+
 static enum status fail(struct collectives_state *state, struct watched *watched, enum status status)
 {
 	struct reason why;
@@ -240,8 +262,8 @@ static bool read_recorders(struct collectives_state *state, struct watched *watc
 			continue;
 		if (!has_any)
 			process = (struct collectives_process){ state_of(watched),
-				rank_throttle_read(
-					&watched->throttle, watched->process.pid, watched->process.fd, clock_monotonic_ns()) };
+				rank_throttle_read(&watched->throttle, state->target->proc_root, watched->process.pid,
+					watched->process.fd, clock_monotonic_ns()) };
 		pthread_mutex_lock(&state->thread.lock);
 		take_reading(state, watched, i, &process);
 		pthread_mutex_unlock(&state->thread.lock);
@@ -255,6 +277,8 @@ static void read_process(struct collectives_state *state, struct watched *watche
 	watched->next_ns = now_ns + PERIOD_NS;
 	if (read_recorders(state, watched))
 		watched->after_ns = TRY_FIRST_NS;
+	else if (watched->next_ns != INT64_MAX && is_rank(watched))
+		take_empty(state, watched);
 	else if (watched->next_ns != INT64_MAX && !is_rank(watched))
 		retry_later(watched, now_ns);
 }

@@ -38,12 +38,13 @@ static double read_stat(const char *path)
 	return NAN;
 }
 
-static void search_in(struct rank_throttle *throttle, struct search *search, pid_t pid, int process_fd)
+static void search_in(
+	struct rank_throttle *throttle, struct search *search, const char *proc_root, pid_t pid, int process_fd)
 {
 	size_t length;
 	double longest_s = -1;
 	if (file_read(process_fd, "cgroup", search->cgroups, sizeof search->cgroups, &length) != STATUS_OK ||
-		!cgroup_find("/proc", (int)pid, search->cgroups, "cpu", search->scratch, &search->at))
+		!cgroup_find(proc_root, (int)pid, search->cgroups, "cpu", search->scratch, &search->at))
 		return;
 	for (size_t level = 0; level < LEVELS_MAX; level++) {
 		snprintf(search->path, sizeof search->path, "%s/cpu.stat", search->at.path);
@@ -58,14 +59,15 @@ static void search_in(struct rank_throttle *throttle, struct search *search, pid
 	}
 }
 
-double rank_throttle_read(struct rank_throttle *throttle, pid_t pid, int process_fd, int64_t now_ns)
+double rank_throttle_read(
+	struct rank_throttle *throttle, const char *proc_root, pid_t pid, int process_fd, int64_t now_ns)
 {
 	if (now_ns >= throttle->search_ns) {
 		struct search *search = malloc(sizeof *search);
 		rank_throttle_release(throttle);
 		throttle->search_ns = now_ns + SEARCH_NS;
 		if (search)
-			search_in(throttle, search, pid, process_fd);
+			search_in(throttle, search, proc_root, pid, process_fd);
 		free(search);
 	}
 	return throttle->path ? read_stat(throttle->path) : (double)NAN;

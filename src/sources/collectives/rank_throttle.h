@@ -12,8 +12,9 @@ struct rank_throttle {
 };
 
 /* In seconds, summed over CPUs: of the cgroup, among its own and those above, that was throttled the longest.
- * NAN: unknown. `process_fd`: /proc/PID. */
-double rank_throttle_read(struct rank_throttle *throttle, pid_t pid, int process_fd, int64_t now_ns);
+ * NAN: unknown. `process_fd`: the folder of `pid` in `proc_root`, which is "/proc", or that of a test. */
+double rank_throttle_read(
+	struct rank_throttle *throttle, const char *proc_root, pid_t pid, int process_fd, int64_t now_ns);
 void rank_throttle_release(struct rank_throttle *throttle);
 
 #endif

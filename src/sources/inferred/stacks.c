@@ -56,11 +56,13 @@ static void update_sampled(struct stacks_state *stacks)
 	stacks->present.has_changed = false;
 	for (size_t i = 0; i < stacks->sampled_count; i++) {
 		const struct stacks_process *process = &stacks->sampled[i].process;
-		if (stacks_present_find(&stacks->present, process->pid, process->start_ticks, process->generation) <
-			stacks->present.count)
-			stacks->sampled[retained++] = stacks->sampled[i];
-		else
+		size_t at = stacks_present_find(&stacks->present, process->pid, process->start_ticks, process->generation);
+		if (at == stacks->present.count) {
 			forget(stacks, &stacks->sampled[i]);
+			continue;
+		}
+		stacks->sampled[retained] = stacks->sampled[i];
+		stacks->sampled[retained++].process.job = stacks->present.list[at].job;
 	}
 	stacks->sampled_count = retained;
 	for (size_t i = 0; i < stacks->present.count && stacks->sampled_count < PROCESSES_MAX; i++) {

@@ -230,6 +230,8 @@ static enum role write_verdict(const struct scene *scene, const struct rows *row
 	snprintf(out, COLLECTIVE_WORDS_SIZE, "%s", rank_words(&rows->ranks, words));
 	if (rows->ranks.still >= 0)
 		return ROLE_CRITICAL;
+	if (!*out && *collective_words_none(scene->model, out))
+		return ROLE_NORMAL;
 	if (!*out)
 		snprintf(out, COLLECTIVE_WORDS_SIZE, "no rank keeps the others waiting");
 	return rows->ranks.slowest >= 0 ? ROLE_WARNING : ROLE_GOOD;

@@ -19,6 +19,7 @@ enum name {
 	SLURM_JOB,
 	SLURM_STEP,
 	NAMESPACE,
+	NODE_RANK,
 	NAMES,
 	SLURM_TASKS = WORLD_SIZE_FIRST + 1,
 	OPEN_MPI_RANK = RANK_FIRST + 2
@@ -27,7 +28,7 @@ enum name {
 static const char *const names[NAMES] = { "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "LOCAL_RANK",
 	"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE",
 	"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "TORCHELASTIC_RUN_ID",
-	"MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE" };
+	"MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE", "NODE_RANK" };
 
 /* The first that is set from `first` to before `end`; NULL = none. */
 static const struct variable *first_set(const struct variable *variables, size_t first, size_t end)
@@ -101,6 +102,10 @@ static void fill(const struct variable *variables, const char *network, struct s
 	copy_number(variables, RANK_FIRST, LOCAL_RANK_FIRST, out->rank);
 	copy_number(variables, LOCAL_RANK_FIRST, WORLD_SIZE_FIRST, out->local_rank);
 	copy_number(variables, WORLD_SIZE_FIRST, DEVICES_FIRST, out->world_size);
+	if (!out->rank[0] && strcmp(variables[NODE_RANK].value, "0") == 0) {
+		strcpy(out->rank, out->local_rank);
+		out->is_led = text_count(out->rank) > 0;
+	}
 	write_run_id(variables, network, out->run_id);
 	copy_devices(variables, out);
 	if (stacks_job_is_rank(out))
@@ -131,6 +136,16 @@ void stacks_job_read(int directory_fd, struct stacks_job *out)
 	if (file_link(directory_fd, "ns/net", link, sizeof link) > 0)
 		sscanf(link, "net:[%31[0-9]]", network);
 	fill(variables, network, out);
+}
+
+void stacks_job_of_leader(const struct stacks_job *led, struct stacks_job *out)
+{
+	*out = *led;
+	strcpy(out->rank, "0");
+	strcpy(out->local_rank, "0");
+	out->is_led = false;
+	out->devices_key = NULL;
+	out->devices[0] = '\0';
 }
 
 bool stacks_job_is_rank(const struct stacks_job *job) { return job->rank[0] && text_count(job->world_size) > 1; }

@@ -13,6 +13,7 @@ enum { STACKS_JOB_KEYS = 6, STACKS_JOB_RANK_SIZE = 16, STACKS_JOB_ID_SIZE = 512,
 struct stacks_job {
 	char rank[STACKS_JOB_RANK_SIZE], local_rank[STACKS_JOB_RANK_SIZE], world_size[STACKS_JOB_RANK_SIZE];
 	char run_id[STACKS_JOB_ID_SIZE];
+	bool is_led; /* rank 0 of the job is its parent and started it, as Lightning does: it has NODE_RANK, but no RANK */
 	const char
 		*certain; /* of a rank that a Python process has spawned: "yes", or "no": by the order of starts; else NULL */
 	const char *devices_key; /* CUDA_VISIBLE_DEVICES, or another vendor's; NULL = none is set */
@@ -23,6 +24,8 @@ struct stacks_job {
 void stacks_job_read(int directory_fd, struct stacks_job *out);
 /* From the text of an environment; `network`: what identifies its network namespace, "" = unknown. */
 void stacks_job_parse(const char *text, size_t length, const char *network, struct stacks_job *out);
+/* The job of the parent of a rank that is_led: rank 0, in whose own environment nothing of this is visible. */
+void stacks_job_of_leader(const struct stacks_job *led, struct stacks_job *out);
 /* Whether it is one of several ranks. */
 bool stacks_job_is_rank(const struct stacks_job *job);
 /* Whether both are ranks of one job, as rank_places.h decides it for runs with equal names. */

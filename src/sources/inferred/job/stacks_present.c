@@ -51,6 +51,9 @@ static void retain(
 		if (job)
 			new->job = *job;
 		present->has_changed = true;
+	} else if (job && !stacks_job_is_equal(&present->list[at].job, job)) {
+		present->list[at].job = *job;
+		present->has_changed = true;
 	}
 	present->list[at].is_retained = true;
 }

@@ -39,6 +39,19 @@ static bool is_member(const struct target *target, pid_t pid, uint64_t start_tic
 	return false;
 }
 
+/* A rank's parent that started it is rank 0. */
+static void find_leaders(struct stacks_ranks *ranks, const struct target *target)
+{
+	for (size_t i = 0; i < target->member_count; i++) {
+		size_t led = find_job(ranks, &target->members[i]);
+		if (led == ranks->job_count || !ranks->jobs[led].job.is_led)
+			continue;
+		for (size_t k = 0; k < ranks->job_count; k++)
+			if (ranks->jobs[k].pid == target->members[i].parent && !stacks_job_is_rank(&ranks->jobs[k].job))
+				stacks_job_of_leader(&ranks->jobs[led].job, &ranks->jobs[k].job);
+	}
+}
+
 static void read_jobs(struct stacks_ranks *ranks, const struct target *target)
 {
 	size_t retained = 0;
@@ -57,6 +70,7 @@ static void read_jobs(struct stacks_ranks *ranks, const struct target *target)
 		ranks->jobs[at].generation = member->generation;
 		ranks->job_count++;
 	}
+	find_leaders(ranks, target);
 }
 
 const struct stacks_job *stacks_ranks_job(const struct stacks_ranks *ranks, const struct target_member *member)
@@ -187,6 +201,29 @@ static void try_sibling(
 	close(other->member.directory_fd);
 }
 
+static void try_leader(
+	struct stacks_ranks *ranks, const struct target *target, const struct stacks_job *own, pid_t parent)
+{
+	struct stacks_other *other = &ranks->others[ranks->other_count];
+	if (ranks->other_count == STACKS_OTHERS_MAX)
+		return;
+	*other = (struct stacks_other){ .member = { .pid = parent, .directory_fd = open_process(target, parent) } };
+	if (other->member.directory_fd < 0)
+		return;
+	stacks_job_read(other->member.directory_fd, &other->job);
+	bool is_rank = stacks_job_is_rank(&other->job);
+	stacks_job_of_leader(own, &other->job);
+	if (!is_rank && has_owner(other->member.directory_fd, target->uid) && read_stat(&other->member) &&
+		is_new_rank(ranks, own, &other->job)) {
+		other->member.parent = other->member.stat.parent;
+		other->member.start_ticks = other->member.stat.start_ticks;
+		read_command(&other->member);
+		ranks->other_count++;
+		return;
+	}
+	close(other->member.directory_fd);
+}
+
 static void search(struct stacks_ranks *ranks, const struct target *target, int64_t now_ns)
 {
 	pid_t pids[SIBLINGS_MAX];
@@ -204,6 +241,8 @@ static void search(struct stacks_ranks *ranks, const struct target *target, int6
 	for (size_t i = 0; i < count && ranks->other_count < STACKS_OTHERS_MAX; i++)
 		if (pids[i] != target->pid)
 			try_sibling(ranks, target, own, member->stat.parent, pids[i]);
+	if (own->is_led)
+		try_leader(ranks, target, own, member->stat.parent);
 }
 
 static void drop_ended(struct stacks_ranks *ranks)
