@@ -505,9 +505,14 @@ void session_again_close(struct session *again) { end_session(again); }
 static void say_damage(const struct session *session)
 {
 	char text[DAMAGE_SIZE];
-	if (session->player && session->replayed && damage_text(player_losses(session->player), text))
-		fprintf(stderr, "pmtop: %s: %s\n", strcmp(session->replayed, "-") == 0 ? "standard input" : session->replayed,
-			text);
+	if (!session->player || !session->replayed)
+		return;
+	const char *name = strcmp(session->replayed, "-") == 0 ? "standard input" : session->replayed;
+	const char *refusal = player_refusal(session->player);
+	if (damage_text(player_losses(session->player), text))
+		fprintf(stderr, "pmtop: %s: %s\n", name, text);
+	if (refusal[0])
+		fprintf(stderr, "pmtop: %s: %s\n", name, refusal);
 }
 
 enum exit_code session_close(struct session *session)
