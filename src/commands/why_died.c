@@ -98,21 +98,37 @@ static bool is_log(const char *path)
 	return strcmp(path, "-") != 0 && !text_ends_with(path, ".pmtop") && access(path, R_OK) == 0;
 }
 
+/* gzip, xz, zstd, bzip2: as logs that are rotated. */
+static bool is_compressed(int fd)
+{
+	static const char *const heads[] = { "\x1f\x8b\x08", "\xfd\x37zX", "\x28\xb5\x2f\xfd", "BZh" };
+	char head[4];
+	if (pread(fd, head, sizeof head, 0) != sizeof head)
+		return false;
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		if (memcmp(head, heads[i], strlen(heads[i])) == 0)
+			return true;
+	return false;
+}
+
 static enum exit_code read_log(const char *path, struct died_evidence *out)
 {
 	struct reason reason;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const char *slash = strrchr(path, '/');
 	snprintf(out->name, sizeof out->name, "%.90s", slash ? slash + 1 : path);
-	if (fd >= 0) {
+	bool is_packed = fd >= 0 && is_compressed(fd);
+	if (fd >= 0 && !is_packed)
 		died_output_read_file(fd, &out->output);
+	if (fd >= 0)
 		close(fd);
-	}
 	if (out->output.is_known)
 		return EXIT_OK;
-	return command_fail(
-		reason_set(&reason, STATUS_NOT_FOUND, "name a log or a recording", "%.150s is empty, or no file", path),
-		&reason);
+	if (is_packed)
+		reason_set(&reason, STATUS_UNSUPPORTED, "unpack it first", "%.150s is compressed", path);
+	else
+		reason_set(&reason, STATUS_NOT_FOUND, "name a log or a recording", "%.150s is empty, or no file", path);
+	return command_fail(is_packed ? STATUS_UNSUPPORTED : STATUS_NOT_FOUND, &reason);
 }
 
 /* -- the command -- */

@@ -403,3 +403,5 @@ bool player_is_pipe(const struct player *player) { return player->is_pipe; }
 const struct stream_header *player_header(const struct player *player) { return stream_reader_header(player->reader); }
 
 const struct stream_losses *player_losses(const struct player *player) { return stream_reader_losses(player->reader); }
+
+const char *player_refusal(const struct player *player) { return stream_reader_refusal(player->reader); }

@@ -38,5 +38,7 @@ bool player_span(const struct player *player, int64_t *begin_ns, int64_t *end_ns
 bool player_is_pipe(const struct player *player);
 const struct stream_header *player_header(const struct player *player);
 const struct stream_losses *player_losses(const struct player *player);
+/* Why it ended before the file did; "" = it did not. */
+const char *player_refusal(const struct player *player);
 
 #endif

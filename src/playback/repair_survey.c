@@ -205,6 +205,9 @@ enum status survey_file(int fd, const char *name, struct survey *out, struct rea
 				  "%s has %zu blocks, but no header, without which they cannot be read", name, survey.count)
 			: reason_set(why_not, STATUS_DAMAGED, "record one with pmtop -p PID -w FILE",
 				  "%s is not a recording of pmtop, or has no intact block", name);
+	struct reason why = *why_not;
+	if (status == STATUS_UNSUPPORTED)
+		reason_set(why_not, status, "use the pmtop that recorded it, or a newer one", "%s: %s", name, why.text);
 	if (status == STATUS_OK)
 		*out = survey;
 	else

@@ -139,29 +139,42 @@ static void suppress_rule(struct alerts *alerts, const struct context *context, 
 	alert_clear(alerts_find(alerts, rule->name, context->index, subject), context->model->now_ns);
 }
 
-static bool is_quieted(const struct rule *rule, const struct rule *const *raised, size_t count)
+/* Rules that are raised and quiet others, each once. */
+struct raised {
+	const struct rule *list[RULES_MAX];
+	size_t count;
+};
+
+static bool is_quieted(const struct rule *rule, const struct raised *raised)
 {
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < raised[i]->quiets_count; k++)
-			if (strcmp(raised[i]->quiets[k], rule->name) == 0)
+	for (size_t i = 0; i < raised->count; i++)
+		for (size_t k = 0; k < raised->list[i]->quiets_count; k++)
+			if (strcmp(raised->list[i]->quiets[k], rule->name) == 0)
 				return true;
 	return false;
 }
 
-/* The book is sorted: rules that quiet others come first. */
-static void evaluate_scope(struct alerts *alerts, const struct context *context, enum rule_scope scope)
+static void add_raised(struct raised *raised, const struct rule *rule)
+{
+	for (size_t i = 0; i < raised->count; i++)
+		if (raised->list[i] == rule)
+			return;
+	raised->list[raised->count++] = rule;
+}
+
+/* Adds to `raised`, whose rules quiet those of this scope. The book is sorted: rules that quiet others come first. */
+static void evaluate_scope(
+	struct alerts *alerts, const struct context *context, enum rule_scope scope, struct raised *raised)
 {
 	const struct rule_book *book = alerts->priv->book;
-	const struct rule *raised[RULES_MAX];
-	size_t raised_count = 0;
 	for (size_t i = 0; i < book->count; i++) {
 		const struct rule *rule = book->list[i];
 		if (rule->of != scope || !rule_judges(rule))
 			continue;
-		if (is_quieted(rule, raised, raised_count))
+		if (is_quieted(rule, raised))
 			suppress_rule(alerts, context, rule);
 		else if (evaluate_rule(alerts, context, rule) && rule->quiets_count)
-			raised[raised_count++] = rule;
+			add_raised(raised, rule);
 	}
 }
 
@@ -202,12 +215,16 @@ static void evaluate_run(struct alerts *alerts, const struct model *model, unsig
 {
 	struct context *context = &alerts->priv->context;
 	rule_context_init(context, &alerts->priv->cache, model, (int)index, alerts_patterns(alerts, index));
-	evaluate_scope(alerts, context, RULE_OF_RUN);
+	struct raised all = { .count = 0 };
 	for (size_t i = 0; i < context->phase_count; i++) {
+		struct raised own = { .count = 0 };
 		context->phase = &context->phases[i];
-		evaluate_scope(alerts, context, RULE_OF_PHASE);
+		evaluate_scope(alerts, context, RULE_OF_PHASE, &own);
+		for (size_t k = 0; k < own.count; k++)
+			add_raised(&all, own.list[k]);
 	}
 	context->phase = NULL;
+	evaluate_scope(alerts, context, RULE_OF_RUN, &all);
 	if (context->steps)
 		calm_absent_phases(alerts, context);
 }
@@ -281,7 +298,8 @@ void alerts_update(struct alerts *alerts, const struct model *model, const struc
 	update_patterns(alerts, model);
 	struct alerts_private *priv = alerts->priv;
 	rule_context_init(&priv->context, &priv->cache, model, -1, NULL);
-	evaluate_scope(alerts, &priv->context, RULE_OF_MODEL);
+	struct raised raised = { .count = 0 };
+	evaluate_scope(alerts, &priv->context, RULE_OF_MODEL, &raised);
 
 	struct ranks *ranks = &priv->cache.ranks;
 	bool evaluated[MODEL_RUNS_MAX];

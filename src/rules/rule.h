@@ -95,7 +95,8 @@ struct rule {
 	size_t evidence_count, advice_count, quiets_count;
 	struct rule_evidence evidence[ALERT_EVIDENCE_MAX];
 	const struct rule_choices *advice;   /* of each item, the first that applies */
-	const char *quiets[RULE_QUIETS_MAX]; /* suppressed for the same subject while raised */
+	const char *quiets[RULE_QUIETS_MAX]; /* suppressed for the same phase, run or model while raised; by a phase, also
+											for its run */
 };
 
 struct arena_block;

@@ -171,7 +171,7 @@ static enum stream_event take_header(struct stream_reader *reader, const struct 
 	bool is_other = is_good && !is_first && memcmp(header.uuid, reader->header.uuid, sizeof header.uuid) != 0;
 	if (is_other && !is_same_process(&header, &reader->header))
 		reason_set(&reader->refusal, STATUS_UNSUPPORTED, NULL,
-			"another recording begins here (pid %d on %s): replay it separately", (int)header.pid, header.host);
+			"another recording (pid %d on %s) follows and is left out", (int)header.pid, header.host);
 	if (reader->refusal.text[0])
 		return STREAM_REFUSED;
 	if (is_other) {

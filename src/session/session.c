@@ -349,26 +349,34 @@ static bool has_published_run(const struct model *model)
 	return false;
 }
 
+static void show_news(struct session *session, const struct reason *news, bool is_noted, int64_t now_ns)
+{
+	const char *between = news->remedy[0] ? ": " : "";
+	if (!session->is_on_screen) {
+		fprintf(stderr, "pmtop: %s%s%s\n", news->text, between, news->remedy);
+		return;
+	}
+	snprintf(session->news, sizeof session->news, "%s%s%s", news->text, between, news->remedy);
+	if (is_noted)
+		alerts_note(&session->alerts, now_ns, "launch", SEVERITY_INFO, news);
+}
+
 static bool report_launch(struct session *session, bool publishes, int64_t now_ns)
 {
 	struct reason news;
 	bool is_failure;
 	if (!launch_python_news(&session->launch.python, publishes, now_ns, &news, &is_failure))
 		return false;
-	const char *between = news.remedy[0] ? ": " : "";
-	if (!session->is_on_screen) {
-		fprintf(stderr, "pmtop: %s%s%s\n", news.text, between, news.remedy);
-		return true;
-	}
-	snprintf(session->news, sizeof session->news, "%s%s%s", news.text, between, news.remedy);
-	if (is_failure)
-		alerts_note(&session->alerts, now_ns, "launch", SEVERITY_INFO, &news);
+	show_news(session, &news, is_failure, now_ns);
 	return true;
 }
 
 void session_tick(struct session *session)
 {
+	struct reason news;
 	report_launch(session, has_published_run(session->model), clock_monotonic_ns());
+	if (session->launch.child && launch_limit_log(&session->launch, &news))
+		show_news(session, &news, true, clock_monotonic_ns());
 	hooks_update(session->hooks, &session->alerts, session->model, clock_monotonic_ns());
 }
 
@@ -497,9 +505,14 @@ void session_again_close(struct session *again) { end_session(again); }
 static void say_damage(const struct session *session)
 {
 	char text[DAMAGE_SIZE];
-	if (session->player && session->replayed && damage_text(player_losses(session->player), text))
-		fprintf(stderr, "pmtop: %s: %s\n", strcmp(session->replayed, "-") == 0 ? "standard input" : session->replayed,
-			text);
+	if (!session->player || !session->replayed)
+		return;
+	const char *name = strcmp(session->replayed, "-") == 0 ? "standard input" : session->replayed;
+	const char *refusal = player_refusal(session->player);
+	if (damage_text(player_losses(session->player), text))
+		fprintf(stderr, "pmtop: %s: %s\n", name, text);
+	if (refusal[0])
+		fprintf(stderr, "pmtop: %s: %s\n", name, refusal);
 }
 
 enum exit_code session_close(struct session *session)

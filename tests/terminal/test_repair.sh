@@ -82,6 +82,7 @@ expect without_any_header_nothing_is_known 1 '' 'blocks, but no header' -- repai
 "$pmtop" --demo -b -n 3 -d 0.05 -w other.pmtop > out 2> err < /dev/null
 cat run.pmtop other.pmtop > both.pmtop
 expect another_recording_is_left_out 0 'another recording begins at byte [0-9,]+ and is left out$' '' -- repair both.pmtop
+expect a_replay_says_so_too 0 '' 'both.pmtop: another recording .pid [0-9]+ on .* follows and is left out' -- report both.pmtop
 
 expect never_over_the_input 2 '' 'zeroed.pmtop exists already' -- repair zeroed.pmtop -o zeroed.pmtop
 expect never_over_anything 2 '' 'mended.pmtop exists already' -- repair zeroed.pmtop -o mended.pmtop

@@ -73,5 +73,8 @@ say child child_failed         'rank 1, exit code -9, pid 4711'
 say error:recording exception  "KeyError: 'lr'" error/a.pmtop
 say error:log exception        "KeyError: 'lr'" error/log
 
+gzip -c error/log > log.gz
+if "$pmtop" why-died log.gz 2>&1 | grep -q '^pmtop: log.gz is compressed: unpack it first$'; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "not ok: log.gz"; fi
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

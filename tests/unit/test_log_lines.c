@@ -1,11 +1,16 @@
 /* The output of a command as lines: what a terminal would show of it, whatever it holds. */
 #include <check.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/base/log_lines.h"
 #include "src/base/text.h"
+#include "src/session/children/log_limit.h"
 #include "tests/support/suite.h"
 
 static struct log_lines *log_;
@@ -152,6 +157,62 @@ START_TEST(random_bytes_are_survived)
 }
 END_TEST
 
+enum { KB = 1 << 10 };
+
+/* Appends as a launched command does, until the file has `size` bytes. */
+static void append_until(int fd, off_t size)
+{
+	char path[40], lines[64 * KB];
+	struct stat file;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	int end = open(path, O_WRONLY | O_APPEND);
+	memset(lines, 'x', sizeof lines);
+	lines[sizeof lines - 1] = '\n';
+	for (file.st_size = lseek(end, 0, SEEK_END); file.st_size < size; fstat(end, &file))
+		ck_assert_int_eq(write(end, lines, sizeof lines), sizeof lines);
+	close(end);
+}
+
+static struct log_limit limit_of(int fd)
+{
+	ck_assert_int_ge(fd, 0);
+	return (struct log_limit){ .fd = fd, .used_max = 2048 * KB, .first_kept = 64 * KB, .last_kept = 512 * KB };
+}
+
+START_TEST(a_flooded_log_keeps_its_beginning_and_its_newest_part)
+{
+	struct log_limit limit = limit_of(memfd_create("log", MFD_CLOEXEC));
+	struct stat file;
+	char text[64];
+	append_until(limit.fd, 1024 * KB);
+	ck_assert_int_eq(log_limit_apply(&limit), LOG_LIMIT_NOTHING);
+	append_until(limit.fd, 8192 * KB);
+	ck_assert_int_eq(log_limit_apply(&limit), LOG_LIMIT_CUT);
+	append_until(limit.fd, 16384 * KB);
+	ck_assert_int_eq(log_limit_apply(&limit), LOG_LIMIT_NOTHING);
+	ck_assert_int_eq(fstat(limit.fd, &file), 0);
+	ck_assert_int_eq(file.st_size, 16384 * KB);
+	ck_assert_int_le(file.st_blocks * 512, (64 + 64 + 512) * KB);
+	ck_assert_int_eq(pread(limit.fd, text, 8, 64 * KB - 8), 8);
+	ck_assert_mem_eq(text, "xxxxxxx\n", 8);
+	ck_assert_int_eq(pread(limit.fd, text, 41, 64 * KB), 41);
+	ck_assert_mem_eq(text, "\n[pmtop removed the output between here an", 41);
+	ck_assert_int_eq(pread(limit.fd, text, 4, (16384 - 512) * KB - 2), 4);
+	ck_assert_mem_eq(text, "\0\0xx", 4);
+	log_limit_close(&limit);
+}
+END_TEST
+
+START_TEST(a_log_from_which_nothing_can_be_removed_is_left_alone)
+{
+	struct log_limit limit = limit_of(memfd_create("log", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	append_until(limit.fd, 4096 * KB);
+	ck_assert_int_eq(fcntl(limit.fd, F_ADD_SEALS, F_SEAL_WRITE), 0);
+	ck_assert_int_eq(log_limit_apply(&limit), LOG_LIMIT_REFUSED);
+	ck_assert_int_eq(log_limit_apply(&limit), LOG_LIMIT_NOTHING);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("log_lines");
@@ -166,6 +227,8 @@ int main(void)
 	tcase_add_test(tests, the_newest_lines_are_kept);
 	tcase_add_test(tests, a_line_without_end_is_cut);
 	tcase_add_test(tests, random_bytes_are_survived);
+	tcase_add_test(tests, a_flooded_log_keeps_its_beginning_and_its_newest_part);
+	tcase_add_test(tests, a_log_from_which_nothing_can_be_removed_is_left_alone);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite) != 0;
 }

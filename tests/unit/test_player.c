@@ -141,6 +141,32 @@ START_TEST(lost_blocks_become_lost_events)
 }
 END_TEST
 
+START_TEST(another_recording_in_the_same_file_is_left_out_and_said)
+{
+	struct stream_writer writer = { 0 };
+	struct stream_header other = header;
+	struct buffer out = BUFFER_INIT;
+	write_file(30, 0, 0);
+	other.pid = 4712;
+	other.uuid[0] = 1;
+	stream_write_header(&writer, &other, &out);
+	write_sets(&writer, &out, 0, 20, 0, 0);
+	struct player *player = open_player(path, 0);
+	ck_assert_uint_eq(play(player).events, 30);
+	ck_assert_str_eq(player_refusal(player), "");
+	player_close(player);
+	FILE *file = fopen(path, "a");
+	ck_assert_uint_eq(fwrite(out.data, 1, out.length, file), out.length);
+	fclose(file);
+	player = open_player(path, 0);
+	ck_assert_uint_eq(play(player).events, 30);
+	ck_assert_str_eq(player_refusal(player), "another recording (pid 4712 on ) follows and is left out");
+	player_close(player);
+	buffer_release(&out);
+	stream_writer_release(&writer);
+}
+END_TEST
+
 START_TEST(speed_is_a_multiple_of_the_recorded_pace)
 {
 	write_file(20, 0, 0);
@@ -274,6 +300,7 @@ int main(void)
 	const TTest *const all[] = {
 		a_file_is_read_to_its_end_and_opens_its_run_once,
 		lost_blocks_become_lost_events,
+		another_recording_in_the_same_file_is_left_out_and_said,
 		speed_is_a_multiple_of_the_recorded_pace,
 		a_file_that_grows_is_followed_to_its_end,
 		a_pipe_gives_its_sets_as_they_come,

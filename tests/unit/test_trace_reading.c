@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "src/base/buffer.h"
 #include "src/trace/analysis/profile_analysis.h"
@@ -190,6 +191,117 @@ START_TEST(a_file_of_another_format_is_named_with_what_to_do)
 }
 END_TEST
 
+/* 16 bytes of each. */
+START_TEST(text_in_utf_16_and_utf_32_is_named_with_and_without_a_mark)
+{
+	static const struct {
+		char text[17];
+		const char *reason, *remedy;
+	} rows[] = {
+		{ "\xff\xfe{\0\"\0t\0r\0a\0c\0e\0", "no trace: it is text in UTF-16",
+			"convert it first: iconv -f UTF-16 -t UTF-8 FILE" },
+		{ "{\0\"\0t\0r\0a\0c\0e\0E\0", "no trace: it is text in UTF-16",
+			"convert it first: iconv -f UTF-16LE -t UTF-8 FILE" },
+		{ "\0[\0{\0\"\0p\0h\0\"\0:\0\"", "no trace: it is text in UTF-16",
+			"convert it first: iconv -f UTF-16BE -t UTF-8 FILE" },
+		{ "\xff\xfe\0\0{\0\0\0\"\0\0\0t\0\0", "no trace: it is text in UTF-32",
+			"convert it first: iconv -f UTF-32 -t UTF-8 FILE" },
+		{ "[\0\0\0{\0\0\0\"\0\0\0p\0\0", "no trace: it is text in UTF-32",
+			"convert it first: iconv -f UTF-32LE -t UTF-8 FILE" },
+		{ "\0\0\0{\0\0\0\"\0\0\0t\0\0\0", "no trace: it is text in UTF-32",
+			"convert it first: iconv -f UTF-32BE -t UTF-8 FILE" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct reason reason = { "", "" };
+		ck_assert_int_eq(profile_analyse_memory(all, rows[i].text, 16, GROUP_NAME, &reason), STATUS_UNSUPPORTED);
+		ck_assert_str_eq(reason.text, rows[i].reason);
+		ck_assert_str_eq(reason.remedy, rows[i].remedy);
+	}
+}
+END_TEST
+
+static void expect_loss(const char *expected)
+{
+	char loss[400];
+	ck_assert_str_eq(profile_analysis_loss(all, loss, sizeof loss), expected);
+}
+
+START_TEST(what_follows_the_end_of_a_trace_is_left_out_and_said)
+{
+	static const struct {
+		const char *text, *loss;
+	} rows[] = {
+		{ "[{\"ph\":\"X\",\"ts\":1,\"dur\":1}]\r\n", "" },
+		{ "[{\"ph\":\"X\",\"ts\":1,\"dur\":1}] [{}]", "the trace ends at byte 28: the rest of the file is left out" },
+		{ "{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1}]}\n{}",
+			"the trace ends at byte 44: the rest of the file is left out" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		buffer_clear(&text);
+		buffer_puts(&text, rows[i].text);
+		read_text();
+		ck_assert_uint_eq(all->profile.event_count, 1);
+		expect_loss(rows[i].loss);
+		profile_analysis_release(all);
+	}
+}
+END_TEST
+
+START_TEST(events_of_too_many_threads_are_counted)
+{
+	struct reason reason;
+	buffer_puts(&text, "[");
+	for (unsigned i = 0; i < PROFILE_TRACKS_MAX + 3; i++)
+		buffer_printf(&text, "{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"tid\":%u},", i);
+	ck_assert_int_eq(profile_analyse_memory(all, text.data, text.length, GROUP_NAME, &reason), STATUS_OK);
+	expect_loss("3 events of threads beyond the first 65536 are left out");
+	ck_assert_uint_eq(first_op()->count, PROFILE_TRACKS_MAX);
+	profile_analysis_release(all);
+}
+END_TEST
+
+/* The bytes of a gzip file: two members of one event each; in the end, its checksum and length. */
+static void write_gzip(size_t flipped_from_end, const char *behind)
+{
+	gzFile first = gzopen(path, "wb");
+	ck_assert_int_gt(gzputs(first, "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},"), 0);
+	ck_assert_int_eq(gzclose(first), Z_OK);
+	gzFile second = gzopen(path, "ab");
+	ck_assert_int_gt(gzputs(second, "{\"ph\":\"X\",\"ts\":2,\"dur\":1}]"), 0);
+	ck_assert_int_eq(gzclose(second), Z_OK);
+	FILE *file = fopen(path, "r+");
+	if (flipped_from_end) {
+		fseek(file, -(long)flipped_from_end, SEEK_END);
+		int byte = fgetc(file);
+		fseek(file, -(long)flipped_from_end, SEEK_END);
+		fputc(byte ^ 1, file);
+	}
+	fseek(file, 0, SEEK_END);
+	fputs(behind, file);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(a_wrong_checksum_of_gzip_is_said_and_what_follows_is_ignored_as_gzip_does)
+{
+	static const struct {
+		size_t flipped;
+		const char *behind, *loss;
+	} rows[] = {
+		{ 0, "", "" },
+		{ 0, "padding of a tape", "" },
+		{ 8, "", "the compressed data are damaged: figures may be wrong; copy the file again" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct reason reason;
+		write_gzip(rows[i].flipped, rows[i].behind);
+		ck_assert_int_eq(profile_analyse(all, path, GROUP_NAME, NULL, &reason), STATUS_OK);
+		ck_assert_uint_eq(all->profile.event_count, 2);
+		expect_loss(rows[i].loss);
+		profile_analysis_release(all);
+	}
+}
+END_TEST
+
 /* A file system that lost a block has zeros there. */
 START_TEST(what_stands_behind_a_hole_of_zeros_is_read)
 {
@@ -283,6 +395,10 @@ int main(void)
 	tcase_add_test(cases, damage_is_not_taken_for_an_event_that_goes_on);
 	tcase_add_test(cases, a_file_without_events_is_cut_off_or_no_trace);
 	tcase_add_test(cases, a_file_of_another_format_is_named_with_what_to_do);
+	tcase_add_test(cases, text_in_utf_16_and_utf_32_is_named_with_and_without_a_mark);
+	tcase_add_test(cases, what_follows_the_end_of_a_trace_is_left_out_and_said);
+	tcase_add_test(cases, events_of_too_many_threads_are_counted);
+	tcase_add_test(cases, a_wrong_checksum_of_gzip_is_said_and_what_follows_is_ignored_as_gzip_does);
 	tcase_add_test(cases, what_stands_behind_a_hole_of_zeros_is_read);
 	tcase_add_test(cases, a_layout_that_was_learnt_does_not_hide_another);
 	tcase_add_test(cases, more_layouts_than_are_kept_are_read_all_the_same);

@@ -2,15 +2,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
+
+enum { LIMIT_MS = 1000 };
 
 void launch_folder(char folder[LAUNCH_FOLDER_SIZE])
 {
@@ -97,7 +101,7 @@ enum status launch_start(
 {
 	char folder[LAUNCH_FOLDER_SIZE];
 	int ready[2];
-	*launch = (struct launch){ .python = { .fd = -1 }, .kineto = { .fd = -1 } };
+	*launch = (struct launch){ .python = { .fd = -1 }, .kineto = { .fd = -1 }, .limit = { .fd = -1 } };
 	launch_folder(folder);
 	enum status status = changes & LAUNCH_PROFILES ? kineto_idle_open(&launch->kineto, why_not) : STATUS_OK;
 	if (status != STATUS_OK)
@@ -106,6 +110,8 @@ enum status launch_start(
 		return reason_set(
 			why_not, STATUS_IO, "close some programs", "cannot start %s: %s", command[0], strerror(errno));
 	int log = is_output_ours ? open_log(launch, folder) : -1;
+	if (launch->log[0])
+		launch->limit = log_limit_open(launch->log);
 	int terminal = log >= 0 && isatty(STDOUT_FILENO) ? relay_start(&launch->relay, log) : -1;
 	if (changes & LAUNCH_INSTRUMENTS)
 		launch_python_prepare(&launch->python, command, folder, clock_monotonic_ns());
@@ -127,6 +133,7 @@ enum status launch_start(
 	}
 	launch_python_end(&launch->python);
 	kineto_idle_close(&launch->kineto);
+	log_limit_close(&launch->limit);
 	relay_end(&launch->relay);
 	return reason_set(why_not, error == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "check the command after --",
 		"cannot start %s: %s", command[0], strerror(error));
@@ -152,11 +159,39 @@ bool launch_has_failed(const struct launch *launch, char *text, size_t size)
 	return info.si_code != CLD_EXITED || info.si_status != 0;
 }
 
+bool launch_limit_log(struct launch *launch, struct reason *news)
+{
+	enum log_limit_result result = log_limit_apply(&launch->limit);
+	if (result == LOG_LIMIT_CUT)
+		reason_set(news, STATUS_OK, "to keep all of it, redirect it: pmtop -- sh -c 'COMMAND > FILE 2>&1'",
+			"the command's output exceeds 512 MB: the log has its first MB and its newest 256 MB");
+	else if (result == LOG_LIMIT_REFUSED)
+		reason_set(news, STATUS_OK, "redirect it, or end the command",
+			"the command's output exceeds 512 MB, and its file system cannot remove the old part");
+	return result != LOG_LIMIT_NOTHING;
+}
+
+/* Bounds the log until the command ends. */
+static void limit_until_end(struct launch *launch)
+{
+	struct reason news;
+	struct pollfd ended = { .fd = -1, .events = POLLIN };
+	if (launch->limit.fd >= 0)
+		ended.fd = (int)syscall(SYS_pidfd_open, launch->child, 0);
+	while (ended.fd >= 0 && poll(&ended, 1, LIMIT_MS) == 0)
+		launch_limit_log(launch, &news);
+	if (ended.fd >= 0)
+		close(ended.fd);
+}
+
 int launch_wait(struct launch *launch)
 {
 	int status = 0;
-	if (launch->child && waitpid(launch->child, &status, 0) < 0)
-		status = 0;
+	if (launch->child) {
+		limit_until_end(launch);
+		status = waitpid(launch->child, &status, 0) < 0 ? 0 : status;
+		log_limit_close(&launch->limit);
+	}
 	kineto_idle_close(&launch->kineto);
 	relay_end(&launch->relay);
 	return status;

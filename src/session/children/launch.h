@@ -9,6 +9,7 @@
 #include "src/base/status.h"
 #include "src/profiling/kineto_idle.h"
 #include "src/session/children/launch_python.h"
+#include "src/session/children/log_limit.h"
 #include "src/session/children/relay.h"
 
 enum { LAUNCH_FOLDER_SIZE = 400 };
@@ -22,6 +23,7 @@ enum launch_change {
 struct launch {
 	pid_t child;   /* 0 = none */
 	char log[512]; /* the file with its output; empty: it shares pmtop's output */
+	struct log_limit limit;
 	struct relay relay;
 	struct launch_python python;
 	struct kineto_idle kineto;
@@ -35,6 +37,8 @@ enum status launch_start(
 	struct launch *launch, char **command, bool is_output_ours, unsigned changes, struct reason *why_not);
 /* From now on Ctrl-C and Ctrl-\ are for the command alone, whose end launch_wait() awaits. */
 void launch_ignore_keys(const struct launch *launch);
+/* Bounds the log; true: *news says that it does so from now on, or cannot. */
+bool launch_limit_log(struct launch *launch, struct reason *news);
 /* Whether the command has ended by an error or a signal: `text` says which. */
 bool launch_has_failed(const struct launch *launch, char *text, size_t size);
 /* Waits for the command to end and returns its status of waitpid; 0: there is none. The caller ends `python`. */

@@ -86,6 +86,19 @@ void profile_analysis_release(struct profile_analysis *analysis)
 	profile_release(&analysis->profile);
 }
 
+/* What a whole trace has that no figure shows, or that makes them doubtful. */
+static void note_rest(const struct profile *profile, char *out, size_t size)
+{
+	if (profile->why_cut.text[0])
+		snprintf(out, size, "%s: figures may be wrong; copy the file again", profile->why_cut.text);
+	else if (profile->untracked_count)
+		snprintf(out, size, "%" PRIu64 " event%s of threads beyond the first %d %s left out", profile->untracked_count,
+			profile->untracked_count == 1 ? "" : "s", PROFILE_TRACKS_MAX, profile->untracked_count == 1 ? "is" : "are");
+	else if (profile->has_more)
+		snprintf(out, size, "the trace ends at byte %" PRIu64 "%s: the rest of the file is left out",
+			profile->end_offset, profile->is_compressed ? " of the decompressed text" : "");
+}
+
 const char *profile_analysis_loss(const struct profile_analysis *analysis, char *out, size_t size)
 {
 	const struct profile *profile = &analysis->profile;
@@ -105,5 +118,7 @@ const char *profile_analysis_loss(const struct profile_analysis *analysis, char 
 	else if (profile->ignored_count)
 		snprintf(out, size, "%" PRIu64 " event%s without a valid time %s left out", profile->ignored_count,
 			profile->ignored_count == 1 ? "" : "s", profile->ignored_count == 1 ? "is" : "are");
+	else
+		note_rest(profile, out, size);
 	return out;
 }

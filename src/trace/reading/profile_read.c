@@ -214,13 +214,15 @@ static void read_object(struct reader *reader)
 {
 	for (reader->at++;;) {
 		char byte = peek(reader);
-		if (byte == '}')
+		if (byte == '}') {
+			reader->at++;
 			return;
+		}
 		if (byte == ',') {
 			reader->at++;
 		} else if (byte != '"' || !read_member(reader)) {
 			reader->profile->is_cut = true;
-			reader->is_malformed |= byte && byte != '"';
+			reader->is_malformed |= byte != '"' && !is_at_end(reader);
 			return;
 		}
 	}
@@ -247,18 +249,30 @@ static const struct format {
 	{ "\xfd"
 	  "7zXZ",
 		5, "it is compressed with xz", "unpack it first: xz -d FILE" },
+	{ "\xff\xfe\0\0", 4, "it is text in UTF-32", "convert it first: iconv -f UTF-32 -t UTF-8 FILE" },
+	{ "\0\0\xfe\xff", 4, "it is text in UTF-32", "convert it first: iconv -f UTF-32 -t UTF-8 FILE" },
+	{ "{\0\0\0", 4, "it is text in UTF-32", "convert it first: iconv -f UTF-32LE -t UTF-8 FILE" },
+	{ "[\0\0\0", 4, "it is text in UTF-32", "convert it first: iconv -f UTF-32LE -t UTF-8 FILE" },
+	{ "\0\0\0{", 4, "it is text in UTF-32", "convert it first: iconv -f UTF-32BE -t UTF-8 FILE" },
+	{ "\0\0\0[", 4, "it is text in UTF-32", "convert it first: iconv -f UTF-32BE -t UTF-8 FILE" },
 	{ "\xff\xfe", 2, "it is text in UTF-16", "convert it first: iconv -f UTF-16 -t UTF-8 FILE" },
+	{ "\xfe\xff", 2, "it is text in UTF-16", "convert it first: iconv -f UTF-16 -t UTF-8 FILE" },
+	{ "{\0", 2, "it is text in UTF-16", "convert it first: iconv -f UTF-16LE -t UTF-8 FILE" },
+	{ "[\0", 2, "it is text in UTF-16", "convert it first: iconv -f UTF-16LE -t UTF-8 FILE" },
+	{ "\0{", 2, "it is text in UTF-16", "convert it first: iconv -f UTF-16BE -t UTF-8 FILE" },
+	{ "\0[", 2, "it is text in UTF-16", "convert it first: iconv -f UTF-16BE -t UTF-8 FILE" },
+	{ "\x1f\x8b", 2, "it is compressed twice", "unpack it once: gzip -d FILE" },
 	{ "SQLite format 3", 15, "it is a database", "export a Chrome trace (JSON)" },
 	{ "\n", 1, "it is a protobuf, such as an XPlane",
 		"give the .trace.json.gz beside it, or export a Chrome trace (JSON)" },
 };
 
-static const struct format *format_of(const struct reader *reader, char first)
+static const struct format *format_of(const struct reader *reader)
 {
 	bool is_binary = false;
 	for (size_t i = 0; i < sizeof reader->head; i++)
 		is_binary |= reader->head[i] >= 0 && reader->head[i] < '\t';
-	for (size_t i = 0; first != '{' && first != '[' && i < sizeof formats / sizeof *formats; i++)
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
 		if (memcmp(reader->head, formats[i].head, formats[i].length) == 0 && (formats[i].length > 1 || is_binary))
 			return &formats[i];
 	return NULL;
@@ -279,7 +293,7 @@ static enum status judge(const struct reader *reader, char first, struct reason 
 			"cut off at byte %" PRIu64 "%s, before its first event%s%s", profile->size,
 			profile->is_compressed ? " of the decompressed text" : "", profile->why_cut.text[0] ? ": " : "",
 			profile->why_cut.text);
-	const struct format *format = format_of(reader, first);
+	const struct format *format = format_of(reader);
 	if (format)
 		return reason_set(why_not, STATUS_UNSUPPORTED, format->remedy, "no trace: %s", format->what);
 	return reason_set(why_not, STATUS_UNSUPPORTED, "give a file that torch.profiler wrote (export_chrome_trace)",
@@ -288,6 +302,15 @@ static enum status judge(const struct reader *reader, char first, struct reason 
 			: first && reader->has_events ? "its objects are no events"
 			: first                       ? "it has no traceEvents"
 										  : "the file is empty");
+}
+
+/* Behind the end of a whole trace: another one, or what does not fit the checksum of gzip. */
+static void read_on(struct reader *reader)
+{
+	struct profile *profile = reader->profile;
+	bool is_whole = reader->has_events && !profile->is_cut;
+	profile->has_more = is_whole && (peek(reader) || !is_at_end(reader));
+	profile->end_offset = profile->has_more ? offset_at(reader) : 0;
 }
 
 static enum status read_all(struct reader *reader, struct reason *why_not)
@@ -307,6 +330,7 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 	} else if (first == '{') {
 		read_object(reader);
 	}
+	read_on(reader);
 	profile_event_end(profile);
 	profile->is_compressed = reader->input->is_compressed;
 	profile->size =

@@ -25,6 +25,7 @@ struct block {
 struct profile_source {
 	int fd;
 	bool is_compressed, is_stream_open, is_stream_end;
+	bool has_member; /* one of gzip's is read whole */
 	z_stream stream;
 	unsigned char in[64 << 10]; /* of gzip; of a plain file: its first bytes */
 	size_t first_length, first_used;
@@ -69,6 +70,12 @@ static size_t read_plain(struct profile_source *source, char *out, size_t size)
 	return left;
 }
 
+/* gzip ignores what follows a member and is none. */
+static bool is_within_member(const struct profile_source *source)
+{
+	return source->has_member ? source->stream.total_out > 0 : source->stream.total_in > 0;
+}
+
 static size_t read_gzip(struct profile_source *source, char *out, size_t size)
 {
 	z_stream *stream = &source->stream;
@@ -79,16 +86,18 @@ static size_t read_gzip(struct profile_source *source, char *out, size_t size)
 			stream->next_in = source->in;
 			stream->avail_in = (unsigned)read_file(source, source->in, sizeof source->in);
 			source->is_stream_end = !stream->avail_in;
-			if (source->is_stream_end && stream->total_in && !source->failed)
+			if (source->is_stream_end && is_within_member(source) && !source->failed)
 				source->failed = reason_set(&source->why_not, STATUS_DAMAGED, NULL, "the compressed file is cut off");
 		}
 		int code = source->is_stream_end ? Z_OK : inflate(stream, Z_NO_FLUSH);
 		/* Another member may follow. */
-		if (code == Z_STREAM_END)
+		if (code == Z_STREAM_END) {
 			source->is_stream_end = inflateReset(stream) != Z_OK;
-		else if (code != Z_OK && code != Z_BUF_ERROR) {
+			source->has_member = true;
+		} else if (code != Z_OK && code != Z_BUF_ERROR) {
 			source->is_stream_end = true;
-			source->failed = reason_set(&source->why_not, STATUS_DAMAGED, NULL, "the compressed data are damaged");
+			if (is_within_member(source))
+				source->failed = reason_set(&source->why_not, STATUS_DAMAGED, NULL, "the compressed data are damaged");
 		}
 	}
 	return size - stream->avail_out;

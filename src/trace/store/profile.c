@@ -4,7 +4,7 @@
 
 #include "src/trace/store/profile_table.h"
 
-enum { TRACKS_MAX = 1 << 16, COUNT_MAX = 1 << 30 };
+enum { COUNT_MAX = 1 << 30 };
 
 bool profile_init(struct profile *profile)
 {
@@ -104,8 +104,11 @@ struct profile_track *profile_track_of(struct profile *profile, struct profile_s
 	uint32_t slot = track_slot(profile, pid_id, tid_id, pid_name, tid_name);
 	if (profile->track_slots[slot])
 		return &profile->tracks[profile->track_slots[slot] - 1];
-	if (profile->track_count >= TRACKS_MAX ||
-		!profile_grow(
+	if (profile->track_count >= PROFILE_TRACKS_MAX) {
+		profile->untracked_count++;
+		return NULL;
+	}
+	if (!profile_grow(
 			profile, &profile->tracks, &profile->track_capacity, profile->track_count, sizeof *profile->tracks))
 		return NULL;
 	profile->tracks[profile->track_count] = (struct profile_track){

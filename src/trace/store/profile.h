@@ -106,7 +106,7 @@ struct profile_gpu_info {
 };
 
 /* CURVE_SIZE: the parts of the window of curves over time. */
-enum { PROFILE_GPUS_MAX = 64, PROFILE_CURVE_SIZE = 240 };
+enum { PROFILE_GPUS_MAX = 64, PROFILE_CURVE_SIZE = 240, PROFILE_TRACKS_MAX = 1 << 16 };
 
 struct profile {
 	struct profile_names names;
@@ -128,14 +128,17 @@ struct profile {
 	int64_t start_ns, end_ns; /* of the first and of the last event; equal: no event */
 	int64_t rank, world_size; /* -1 = unknown */
 	double peak_reserved_bytes;
-	uint64_t event_count;    /* of all kinds, read whole */
-	bool has_categories;     /* an event has one ("cat"): JAX and TensorFlow write none */
-	bool has_phases;         /* an event says its phase ("ph"): the file is a trace */
-	uint64_t ignored_count;  /* X events without a time, and the like */
-	uint64_t damaged_count;  /* not JSON */
-	uint64_t damaged_offset; /* of the first; of none: cut_offset */
-	bool is_cut;             /* the file ends within an event or before its end */
-	uint64_t cut_offset;     /* of that event, or of the end */
+	uint64_t event_count;     /* of all kinds, read whole */
+	bool has_categories;      /* an event has one ("cat"): JAX and TensorFlow write none */
+	bool has_phases;          /* an event says its phase ("ph"): the file is a trace */
+	uint64_t ignored_count;   /* X events without a time, and the like */
+	uint64_t untracked_count; /* events of threads beyond the first PROFILE_TRACKS_MAX */
+	uint64_t damaged_count;   /* not JSON */
+	uint64_t damaged_offset;  /* of the first; of none: cut_offset */
+	bool is_cut;              /* the file ends within an event or before its end */
+	uint64_t cut_offset;      /* of that event, or of the end */
+	bool has_more;            /* something follows the trace, at end_offset */
+	uint64_t end_offset;
 	bool is_compressed;
 	uint64_t size;         /* bytes read (decompressed) */
 	struct reason why_cut; /* why reading ended early; empty = it did not */
