@@ -90,6 +90,18 @@ const char *cause_brief(const struct run *run, const struct cause *cause, char o
 	return out;
 }
 
+bool cause_is_at_same_line(const struct cause *a, const struct cause *b)
+{
+	return a->line == b->line && (a->file && b->file ? strcmp(a->file, b->file) == 0 : a->file == b->file);
+}
+
+const char *cause_short(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE])
+{
+	enum { FITS = 44 }; /* in the line of the message */
+	bool is_long = cause->file && text_cells(cause->what) > FITS;
+	return cause_has_figures(cause) || is_long ? cause_brief(run, cause, out) : cause->what;
+}
+
 void call_worker(const struct window_event *event, char who[WINDOW_TEXT_SIZE])
 {
 	if (event->worker != UINT32_MAX)

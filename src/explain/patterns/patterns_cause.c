@@ -125,6 +125,8 @@ static void name_phase(const struct comparison *comparison, struct pattern *patt
 	char path[256];
 	snprintf(pattern->what, sizeof pattern->what, "unknown");
 	pattern->phase = NAME_NONE;
+	pattern->has_line = false;
+	pattern->next[0] = '\0';
 	if (!part || part->name == NAME_UNATTRIBUTED)
 		return;
 	pattern->phase = part->name;
@@ -139,22 +141,31 @@ static void name_phase(const struct comparison *comparison, struct pattern *patt
 
 /* -- explanations of its flagged batches -- */
 
-/* Causes of one kind in one phase, summed over batches. */
+/* Causes of one kind in one phase, or one line of no phase, summed over batches. Whatever waits for the GIL: its holder
+ * counts. */
 struct common_cause {
 	struct cause cause;
 	double share;
 	bool differs; /* in their words */
+	bool has_other_line;
 };
+
+static bool are_of_one_kind(const struct cause *a, const struct cause *b)
+{
+	bool is_by_line = a->kind == CAUSE_LINE || a->kind == CAUSE_GIL;
+	return a->kind == b->kind && (is_by_line ? cause_is_at_same_line(a, b) : a->phase == b->phase);
+}
 
 static void add_cause(struct common_cause *list, size_t *count, const struct cause *cause)
 {
 	size_t at = 0;
-	while (at < *count && (list[at].cause.kind != cause->kind || list[at].cause.phase != cause->phase))
+	while (at < *count && !are_of_one_kind(&list[at].cause, cause))
 		at++;
 	if (at == *count)
 		list[(*count)++] = (struct common_cause){ .cause = *cause };
 	list[at].share += cause->share_ratio;
 	list[at].differs |= strcmp(list[at].cause.what, cause->what) != 0;
+	list[at].has_other_line |= !cause_is_at_same_line(&list[at].cause, cause);
 }
 
 static bool is_own_work(const struct cause *cause)
@@ -174,6 +185,28 @@ static void note_own_line(struct own_line *own, const struct explanation *why)
 	if (!own->file)
 		*own = (struct own_line){ .file = cause->file, .line = cause->line };
 	own->count += own->line == cause->line && strcmp(own->file, cause->file) == 0;
+}
+
+static void take_cause(const struct run *run, const struct common_cause *common, struct pattern *pattern)
+{
+	const struct cause *cause = &common->cause;
+	const char *words = cause_kind_name(cause->kind);
+	char whole[sizeof pattern->what] = "", brief[CAUSE_BRIEF_SIZE];
+	pattern->phase = cause->phase;
+	pattern->has_line = cause->file && !common->has_other_line;
+	snprintf(pattern->next, sizeof pattern->next, "%s", cause->next);
+	if (pattern->has_line)
+		snprintf(whole, sizeof whole, "%s",
+			common->differs ? cause_brief(run, cause, brief) : cause_short(run, cause, brief));
+	else if (cause_has_figures(cause) && cause->kind == CAUSE_PHASE)
+		snprintf(whole, sizeof whole, "%s", run_name(run, cause->phase));
+	else if (common->differs && words[0])
+		snprintf(whole, sizeof whole, "%.40s: %s", run_name(run, cause->phase), words);
+	else if (!common->differs)
+		snprintf(whole, sizeof whole, "%.*s", (int)sizeof whole - 1, cause->what);
+	/* snprintf may have cut within a UTF-8 character. */
+	if (whole[0])
+		text_clean(pattern->what, sizeof pattern->what, whole, strlen(whole));
 }
 
 /* Returns the kind of the main cause, CAUSE_UNKNOWN if there is none. */
@@ -197,20 +230,9 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 	for (size_t i = 0; i < count; i++)
 		if (!max || list[i].share > max->share)
 			max = &list[i];
-	if (!max || max->cause.phase == NAME_NONE || max->share < MAIN_RATIO / 2 * (double)explained)
+	if (!max || max->cause.kind == CAUSE_UNKNOWN || max->share < MAIN_RATIO / 2 * (double)explained)
 		return CAUSE_UNKNOWN;
-	pattern->phase = max->cause.phase;
-	const char *words = cause_kind_name(max->cause.kind);
-	if (cause_has_figures(&max->cause) && max->cause.kind == CAUSE_PHASE)
-		snprintf(pattern->what, sizeof pattern->what, "%s", run_name(run, max->cause.phase));
-	else if (max->differs && words[0])
-		snprintf(pattern->what, sizeof pattern->what, "%.40s: %s", run_name(run, max->cause.phase), words);
-	else if (!max->differs)
-		snprintf(pattern->what, sizeof pattern->what, "%.*s", (int)sizeof pattern->what - 1, max->cause.what);
-	/* snprintf may have cut within a UTF-8 character. */
-	char whole[sizeof pattern->what];
-	memcpy(whole, pattern->what, sizeof whole);
-	text_clean(pattern->what, sizeof pattern->what, whole, strlen(whole));
+	take_cause(run, max, pattern);
 	return max->cause.kind;
 }
 
@@ -402,7 +424,8 @@ static bool is_loader(const struct comparison *comparison, struct pattern *patte
 static bool is_round(const struct comparison *comparison, struct pattern *pattern)
 {
 	bool is_in_loader = pattern->phase != NAME_NONE && phase_kind(comparison->steps->run, pattern->phase) == PHASE_DATA;
-	return !is_in_loader && comparison->cause != CAUSE_GPU_WORK && fmod(pattern->period, ROUND_MIN) == 0 &&
+	return !is_in_loader && !pattern->has_line && comparison->cause != CAUSE_GPU_WORK &&
+		fmod(pattern->period, ROUND_MIN) == 0 &&
 		set_candidate(pattern, "logging or checkpointing every %.0f batches?", pattern->period);
 }
 
@@ -410,7 +433,7 @@ static bool is_round_time(const struct comparison *comparison, struct pattern *p
 {
 	double whole = round(pattern->period);
 	(void)comparison;
-	return whole >= 2 && fabs(pattern->period - whole) <= ROUND_SECONDS_RATIO * whole &&
+	return !pattern->has_line && whole >= 2 && fabs(pattern->period - whole) <= ROUND_SECONDS_RATIO * whole &&
 		set_candidate(pattern, "a periodic task every %.0f s?", whole);
 }
 

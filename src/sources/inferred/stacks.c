@@ -86,11 +86,8 @@ static double period_ns(const struct stacks_state *stacks, const struct stacks_g
 	const struct source_choices *choices = source_choices(stacks->target);
 	bool is_often = is_boosted || choices->wants_stacks || choices->seeks_lines;
 	double hz = is_often && choices->stacks_hz < STACKS_HZ_VIEWED ? STACKS_HZ_VIEWED : choices->stacks_hz;
-	size_t worker_groups = 0;
-	for (size_t i = 0; i < stacks->groups.count; i++)
-		worker_groups += stacks->groups.list[i].is_workers;
-	return stacks_budget_period_ns(
-		&stacks->budget, hz, is_often, stacks->groups.count, worker_groups, group->is_workers);
+	size_t worker_groups, groups = stacks_count_groups(stacks, &worker_groups);
+	return stacks_budget_period_ns(&stacks->budget, hz, is_often, groups, worker_groups, group->is_workers);
 }
 
 /* Under the lock. */
