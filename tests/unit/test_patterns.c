@@ -1,6 +1,7 @@
 #include <check.h>
 #include <stdio.h>
 
+#include "src/model/code/code.h"
 #include "src/model/run/run_private.h"
 #include "src/model/run/steps/explanation.h"
 #include "src/model/run/steps/flagged.h"
@@ -194,8 +195,30 @@ START_TEST(line_of_slow_batches_is_the_cause)
 	snprintf(why.causes[0].what, sizeof why.causes[0].what,
 		"`x = a_call_with_a_name_that_is_long(self.batch)`, train.py:81");
 	pattern = search_with_causes(&why, &why);
-	ck_assert_str_eq(pattern->what, "train.py:81");
+	ck_assert_str_eq(pattern->what, "`x = a_call_with_a_name_that_…`, train.py:81");
 	close_run();
+}
+END_TEST
+
+/* A validation pass by the program's own function: its forwards run without gradients, by stack samples. */
+START_TEST(forwards_without_gradients_in_these_batches_only_are_planned)
+{
+	static const double usual[] = { NAN, 0.1 };
+	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+		struct explanation why = { .cause_count = 1,
+			.causes = { { .kind = CAUSE_PHASE,
+				.what = "inference: 0.120 s above its baseline, 12 of 14 samples",
+				.phase = NAME_SAMPLED + CODE_PHASE_INFERENCE,
+				.share_ratio = 1 } },
+			.row_count = 1,
+			.rows = { { .name = NAME_SAMPLED + CODE_PHASE_INFERENCE, .this_s = 0.12, .baseline_s = usual[i] } } };
+		const struct pattern *pattern = search_with_causes(&why, &why);
+		ck_assert_str_eq(pattern_words(pattern, &steps.run, words, sizeof words),
+			"every 40th batch takes 2.2× as long, in inference (5 of 5)");
+		ck_assert_int_eq(pattern->is_planned, i == 0);
+		ck_assert_int_eq(strcmp(pattern->candidate, "only these batches have the phase “inference”") == 0, i == 0);
+		close_run();
+	}
 }
 END_TEST
 
@@ -547,6 +570,7 @@ int main(void)
 	tcase_add_test(tests, an_evaluation_is_planned);
 	tcase_add_test(tests, own_work_is_planned);
 	tcase_add_test(tests, line_of_slow_batches_is_the_cause);
+	tcase_add_test(tests, forwards_without_gradients_in_these_batches_only_are_planned);
 	tcase_add_test(tests, holder_of_the_gil_counts_in_all_phases);
 	tcase_add_test(tests, period_stays_exact_with_misses_outliers_and_holes);
 	tcase_add_test(tests, period_of_a_thousand_is_found);

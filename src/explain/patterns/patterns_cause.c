@@ -55,6 +55,7 @@ struct comparison {
 	double excess_s;       /* of the whole step */
 	enum cause_kind cause; /* from the explanations of its flagged batches */
 	struct own_line own;   /* from them, too; count 0: none */
+	unsigned evaluations;  /* of them, those whose cause is a phase of evaluations that other batches lack */
 	size_t count;
 	struct phase_excess phases[PHASES_COMPARED_MAX];
 };
@@ -209,9 +210,23 @@ static void take_cause(const struct run *run, const struct common_cause *common,
 		text_clean(pattern->what, sizeof pattern->what, whole, strlen(whole));
 }
 
-/* Returns the kind of the main cause, CAUSE_UNKNOWN if there is none. */
-static enum cause_kind take_explanations(const struct steps *steps, struct pattern *pattern, struct own_line *own)
+/* By stack samples: the baseline has none, or few, of the phase. */
+static bool is_evaluation(const struct run *run, const struct explanation *why)
 {
+	const struct cause *cause = why->causes;
+	if (why->cause_count == 0 || cause->kind != CAUSE_PHASE || !name_is_sampled(cause->phase))
+		return false;
+	bool is_rare = false;
+	for (size_t i = 0; i < why->row_count; i++)
+		is_rare |= why->rows[i].name == cause->phase && !(why->rows[i].baseline_s > RARE_RATIO * why->rows[i].this_s);
+	return is_rare &&
+		(phase_kind(run, cause->phase) == PHASE_INFERENCE || strcmp(run_name(run, cause->phase), "validation") == 0);
+}
+
+/* Sets cause, own and evaluations; the cause is CAUSE_UNKNOWN if there is none. */
+static void take_explanations(struct comparison *comparison, struct pattern *pattern)
+{
+	const struct steps *steps = comparison->steps;
 	struct common_cause list[FLAGGED_EXPLAINED * EXPLAIN_CAUSES_MAX];
 	const struct run *run = steps->run;
 	size_t count = 0, explained = 0;
@@ -222,7 +237,8 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 			continue;
 		const struct explanation *why = flagged_explanation(flagged);
 		explained += why->cause_count > 0;
-		note_own_line(own, why);
+		note_own_line(&comparison->own, why);
+		comparison->evaluations += is_evaluation(run, why);
 		for (size_t k = 0; k < why->cause_count; k++)
 			add_cause(list, &count, &why->causes[k]);
 	}
@@ -230,10 +246,11 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 	for (size_t i = 0; i < count; i++)
 		if (!max || list[i].share > max->share)
 			max = &list[i];
+	comparison->cause = CAUSE_UNKNOWN;
 	if (!max || max->cause.kind == CAUSE_UNKNOWN || max->share < MAIN_RATIO / 2 * (double)explained)
-		return CAUSE_UNKNOWN;
+		return;
 	take_cause(run, max, pattern);
-	return max->cause.kind;
+	comparison->cause = max->cause.kind;
 }
 
 /* -- candidates -- */
@@ -303,6 +320,15 @@ static bool is_span(const struct comparison *comparison, struct pattern *pattern
 		}
 	}
 	return false;
+}
+
+static bool is_sampled_phase(const struct comparison *comparison, struct pattern *pattern)
+{
+	if (comparison->evaluations < OWN_LINES_MIN || !name_is_sampled(pattern->phase))
+		return false;
+	pattern->is_planned = true;
+	return set_candidate(
+		pattern, "only these batches have the phase “%.60s”", run_name(comparison->steps->run, pattern->phase));
 }
 
 static bool is_own_line(const struct comparison *comparison, struct pattern *pattern)
@@ -451,10 +477,10 @@ static bool is_own_refresh(const struct comparison *comparison, struct pattern *
 typedef bool candidate_test(const struct comparison *comparison, struct pattern *pattern);
 
 /* The most specific first. */
-static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_own_line, is_other_mode,
-	is_mark, is_bigger, is_epoch_length, is_loader, is_round, NULL };
-static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_own_line, is_other_mode, is_mark, is_bigger,
-	is_round_time, NULL };
+static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_sampled_phase, is_own_line,
+	is_other_mode, is_mark, is_bigger, is_epoch_length, is_loader, is_round, NULL };
+static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_sampled_phase, is_own_line, is_other_mode,
+	is_mark, is_bigger, is_round_time, NULL };
 
 /* -- description of each kind of pattern -- */
 
@@ -480,7 +506,7 @@ void describe_period(const struct steps *steps, struct pattern *pattern)
 	choose_rows(steps, &others, &these);
 	compare(steps, &others, &these, &comparison);
 	name_phase(&comparison, pattern);
-	comparison.cause = take_explanations(steps, pattern, &comparison.own);
+	take_explanations(&comparison, pattern);
 	for (candidate_test *const *test = pattern->unit == PATTERN_BATCHES ? of_batches : of_seconds;
 		 *test && !(*test)(&comparison, pattern);)
 		test++;
