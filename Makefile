@@ -212,7 +212,7 @@ check-queue: $(QUEUE_PARTS) | $(BUILD)/.needs-test
 	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $(BUILD)/test_queue $(QUEUE_PARTS) $(LIBS) $(TEST_LIBS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/run $(BUILD)/test_queue
 
--include $(BUILD)/tests/python/made_up.d $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(BUILD)/tests/bench/scale.d $(BUILD)/tests/bench/fleet_stream.d $(ASKED:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
+-include $(wildcard $(BUILD)/*_builtin.d) $(BUILD)/tests/python/made_up.d $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(BUILD)/tests/bench/scale.d $(BUILD)/tests/bench/fleet_stream.d $(ASKED:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
 
 # -- Python --------------------------------------------------------------------------------------------------------------------
 

@@ -204,7 +204,9 @@ const struct run *context_run(const struct context *context)
 
 static bool are_alike(const struct cause *a, const struct cause *b)
 {
-	return strcmp(a->what, b->what) == 0 || (cause_has_figures(a) && a->kind == b->kind && a->phase == b->phase);
+	bool is_of_holder = a->kind == CAUSE_GIL && b->kind == CAUSE_GIL && cause_is_at_same_line(a, b);
+	return strcmp(a->what, b->what) == 0 || is_of_holder ||
+		(cause_has_figures(a) && a->kind == b->kind && a->phase == b->phase);
 }
 
 static void add_share(struct cause *sums, size_t *count, const struct cause *cause)

@@ -137,7 +137,7 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 		OF(DOUBLE, code_group.hz), OF(U64, code_group.total_ns)),
 	[RECORD_CODE] = RECORD(OF(U32, code.id), OF(FLAG, code.is_own), OF(TEXT, code.function), OF(TEXT, code.file)),
 	[RECORD_CODE_NODE] = RECORD(OF(U32, code_node.id), OF(U32, code_node.parent), OF(U32, code_node.group),
-		OF(U32, code_node.code), OF(U32, code_node.line), OF(TEXT, code_node.text)),
+		OF(U32, code_node.code), OF(U32, code_node.line), OF(TEXT, code_node.text), OF(FLAG, code_node.is_no_grad)),
 	[RECORD_CODE_TIME] = RECORD(OF(U32, code_time.id), OF(U64, code_time.total_ns)),
 	[RECORD_CODE_SAMPLES] =
 		RECORD(OF(U32, code_samples.node), OF(U32, code_samples.count), OF(TIME, code_samples.begin_ns)),

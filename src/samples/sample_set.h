@@ -421,10 +421,11 @@ struct record {
 			bool is_own;
 			const char *function, *file;
 		} code;
-		/* parent 0 = outermost; line 0, text NULL = unknown */
+		/* parent 0 = outermost; line 0, text NULL = unknown; is_no_grad: a forward without gradients */
 		struct {
 			uint32_t id, parent, group, code, line;
 			const char *text;
+			bool is_no_grad;
 		} code_node;
 		/* total_ns: time in which this node was the innermost */
 		struct {

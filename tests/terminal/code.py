@@ -43,6 +43,8 @@ def spends_as_it_does(version, path):
         every = {row.get('text'): row['all_seconds'] / group['seconds'] for row in group['lines']}
         off = 4 * (0.25 / group['looks']) ** 0.5 + 0.02
         assert abs(every['work()'] - 0.6) < off and abs(every['other()'] - 0.2) < off and every['main()'] > 0.95, (every, group['looks'])
+        phases = {name: row['share_ratio'] for name, row in group['phases'].items()}
+        assert abs(phases['forward'] - 0.6) < off and abs(phases['inference'] - 0.2) < off, (phases, group['looks'])
 
 
 # Its own file was changed while it ran: what stands there now is not what it runs.

@@ -48,12 +48,34 @@ START_TEST(a_cause_that_is_unknown_is_the_line)
 }
 END_TEST
 
+START_TEST(advice_goes_by_what_the_line_calls)
+{
+	static const char *const lines[][2] = {
+		{ "with lock:", "find the thread that holds this lock: pmtop stack PID" },
+		{ "with self._lock:", "find the thread that holds this lock: pmtop stack PID" },
+		{ "time.sleep(delay)", "remove this sleep, or wait for an event instead" },
+		{ "subprocess.run(command)", "start it without waiting for it, or between epochs" },
+		{ "import pandas", "move this import to the top of the file" },
+		{ "text = urllib.request.urlopen(url).read()",
+			"do it in another thread, or less often: the other side answers late" },
+		{ "x = unblock(batch)", "find what this line waits for, or computes, in these steps only" },
+		{ "process = Popen(command)", "find what this line waits for, or computes, in these steps only" },
+		{ NULL, "find what this line waits for, or computes, in these steps only" },
+	};
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		batch_window.line.text = lines[i][0];
+		explain();
+		ck_assert_str_eq(why.causes[0].next, lines[i][1]);
+	}
+}
+END_TEST
+
 START_TEST(fewer_than_three_samples_say_nothing)
 {
 	batch_window.line.samples = batch_window.line.count = 2;
 	explain();
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_UNKNOWN);
-	ck_assert_str_eq(why.causes[0].what, "unknown (shorter than the sampling interval)");
+	ck_assert_str_eq(why.causes[0].what, "unknown (too few stack samples)");
 	ck_assert_ptr_null(why.causes[0].file);
 	batch_window.line.is_sampled = false;
 	explain();
@@ -166,7 +188,7 @@ START_TEST(fewer_than_three_samples_are_no_phases)
 	ck_assert(why.is_sampled && why.is_retained);
 	ck_assert_uint_eq(why.stack_samples, 2);
 	ck_assert_uint_eq(why.rows[0].name, NAME_UNATTRIBUTED);
-	ck_assert_str_eq(why.causes[0].what, "unknown (shorter than the sampling interval)");
+	ck_assert_str_eq(why.causes[0].what, "unknown (too few stack samples)");
 }
 END_TEST
 
@@ -266,6 +288,7 @@ int main(void)
 	TCase *tests = tcase_create("causes_line");
 	tcase_add_checked_fixture(tests, start, NULL);
 	tcase_add_test(tests, a_cause_that_is_unknown_is_the_line);
+	tcase_add_test(tests, advice_goes_by_what_the_line_calls);
 	tcase_add_test(tests, fewer_than_three_samples_say_nothing);
 	tcase_add_test(tests, a_line_that_explains_too_little_is_not_named);
 	tcase_add_test(tests, a_phase_is_told_with_the_line);

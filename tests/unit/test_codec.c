@@ -331,6 +331,7 @@ static void fill(struct sample_set *set, struct record *record)
 		record->code_node.id = number32(), record->code_node.parent = number32(), record->code_node.group = number32();
 		record->code_node.code = number32(), record->code_node.line = number32(),
 		record->code_node.text = maybe_text(set);
+		record->code_node.is_no_grad = number32() % 2;
 		break;
 	case RECORD_CODE_SAMPLES:
 		record->code_samples.node = number32(), record->code_samples.count = number32();

@@ -318,6 +318,34 @@ START_TEST(an_outer_phase_stays_but_for_an_optimizers)
 }
 END_TEST
 
+/* The same line with and without gradients; a validation pass remains one. */
+START_TEST(a_forward_without_gradients_is_inference)
+{
+	begin_set(1);
+	emit_group(1, TRAINER, 10, 1);
+	emit_code(1, "main", "/home/me/train.py", true);
+	emit_code(2, "Module._call_impl", PACKAGES "torch/nn/modules/module.py", false);
+	emit_code(3, "_EvaluationLoop.run", PACKAGES "lightning/pytorch/loops/evaluation_loop.py", false);
+	emit_code(4, "Linear.forward", PACKAGES "torch/nn/modules/linear.py", false);
+	emit_node(1, 0, 1, 1, 10);
+	emit_node(2, 1, 1, 2, 99);
+	emit_node(3, 1, 1, 2, 99);
+	set.records[set.count - 1].code_node.is_no_grad = true;
+	emit_node(4, 3, 1, 4, 12);
+	emit_node(5, 0, 1, 3, 20);
+	emit_node(6, 5, 1, 2, 99);
+	set.records[set.count - 1].code_node.is_no_grad = true;
+	emit_time(2, 0.1);
+	emit_time(4, 0.2);
+	emit_time(6, 0.7);
+	model_apply(model, &set);
+	const struct code_group *group = &model->code.groups[0];
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_FORWARD].total_s, 0.1, 1e-9);
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_INFERENCE].total_s, 0.2, 1e-9);
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_VALIDATION].total_s, 0.7, 1e-9);
+}
+END_TEST
+
 START_TEST(records_that_make_no_sense_are_left_out)
 {
 	begin_set(1);
@@ -561,6 +589,7 @@ int main(void)
 	tcase_add_test(tests, a_worker_that_waits_for_indices_is_idle);
 	tcase_add_test(tests, the_parts_of_a_step_come_before_the_step);
 	tcase_add_test(tests, an_outer_phase_stays_but_for_an_optimizers);
+	tcase_add_test(tests, a_forward_without_gradients_is_inference);
 	tcase_add_test(tests, records_that_make_no_sense_are_left_out);
 	tcase_add_test(tests, shares_say_how_far_off_they_may_be);
 	tcase_add_test(tests, paths_are_shown_from_their_package_on);

@@ -1,6 +1,7 @@
 #include <check.h>
 #include <stdio.h>
 
+#include "src/model/code/code.h"
 #include "src/model/run/run_private.h"
 #include "src/model/run/steps/explanation.h"
 #include "src/model/run/steps/flagged.h"
@@ -153,6 +154,97 @@ START_TEST(own_work_is_planned)
 		ck_assert_int_eq(strcmp(pattern->candidate, "only these batches run train.py:81") == 0, tried[k].is_planned);
 		close_run();
 	}
+}
+END_TEST
+
+/* Steps without spans: the cause is a line, or the holder of the GIL, whatever waited for it. */
+static const struct pattern *search_with_causes(const struct explanation *even, const struct explanation *odd)
+{
+	static struct flagged flagged[5];
+	open_run();
+	for (unsigned i = 0; i < 200; i++) {
+		struct batch *batch = add_step(i % 40 == 19 ? 0.12 : 0);
+		batch->phase_count = 0;
+		if (i % 40 == 19)
+			flagged[i / 40] = (struct flagged){ .mode = steps.run.tracks[0].mode,
+				.batch = *batch,
+				.explanation = (struct explanation *)(uintptr_t)(i / 40 % 2 ? odd : even) };
+	}
+	steps.run.flagged = flagged;
+	steps.run.flagged_count = 5;
+	return only_pattern();
+}
+
+START_TEST(line_of_slow_batches_is_the_cause)
+{
+	struct explanation why = { .cause_count = 1,
+		.causes = { { .kind = CAUSE_LINE,
+			.what = "`with lock:`, train.py:81",
+			.next = "find the thread that holds this lock: pmtop stack PID",
+			.phase = NAME_NONE,
+			.share_ratio = 1,
+			.file = "/home/me/train.py",
+			.line = 81 } } };
+	const struct pattern *pattern = search_with_causes(&why, &why);
+	ck_assert_str_eq(pattern_words(pattern, &steps.run, words, sizeof words),
+		"every 40th batch takes 2.2× as long: `with lock:`, train.py:81 (5 of 5)");
+	ck_assert_str_eq(pattern->next, "find the thread that holds this lock: pmtop stack PID");
+	ck_assert_str_eq(pattern->candidate, "");
+	ck_assert(pattern_has_lead(pattern, &steps.run));
+	close_run();
+	snprintf(why.causes[0].what, sizeof why.causes[0].what,
+		"`x = a_call_with_a_name_that_is_long(self.batch)`, train.py:81");
+	pattern = search_with_causes(&why, &why);
+	ck_assert_str_eq(pattern->what, "`x = a_call_with_a_name_that_…`, train.py:81");
+	close_run();
+}
+END_TEST
+
+/* A validation pass by the program's own function: its forwards run without gradients, by stack samples. */
+START_TEST(forwards_without_gradients_in_these_batches_only_are_planned)
+{
+	static const double usual[] = { NAN, 0.1 };
+	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+		struct explanation why = { .cause_count = 1,
+			.causes = { { .kind = CAUSE_PHASE,
+				.what = "inference: 0.120 s above its baseline, 12 of 14 samples",
+				.phase = NAME_SAMPLED + CODE_PHASE_INFERENCE,
+				.share_ratio = 1 } },
+			.row_count = 1,
+			.rows = { { .name = NAME_SAMPLED + CODE_PHASE_INFERENCE, .this_s = 0.12, .baseline_s = usual[i] } } };
+		const struct pattern *pattern = search_with_causes(&why, &why);
+		ck_assert_str_eq(pattern_words(pattern, &steps.run, words, sizeof words),
+			"every 40th batch takes 2.2× as long, in inference (5 of 5)");
+		ck_assert_int_eq(pattern->is_planned, i == 0);
+		ck_assert_int_eq(strcmp(pattern->candidate, "only these batches have the phase “inference”") == 0, i == 0);
+		close_run();
+	}
+}
+END_TEST
+
+START_TEST(holder_of_the_gil_counts_in_all_phases)
+{
+	struct explanation why = { .cause_count = 1,
+		.causes = { { .kind = CAUSE_GIL,
+			.what = "data: waits for the GIL, held by thread parser: `json.loads(text)`, train.py:30",
+			.phase = DATA,
+			.share_ratio = 0.4,
+			.file = "/home/me/train.py",
+			.line = 30 } } };
+	struct explanation other = why;
+	other.causes[0].phase = NAME_NONE;
+	other.cause_count = 2;
+	other.causes[1] = (struct cause){ .kind = CAUSE_PHASE, .what = "forward", .phase = FORWARD, .share_ratio = 0.6 };
+	const struct pattern *pattern = search_with_causes(&other, &why);
+	ck_assert_str_eq(pattern_words(pattern, &steps.run, words, sizeof words),
+		"every 40th batch takes 2.2× as long: GIL, train.py:30 (5 of 5)");
+	close_run();
+	other.cause_count = 1;
+	other.causes[0] = (struct cause){ .kind = CAUSE_UNKNOWN, .what = "unknown", .phase = NAME_NONE, .share_ratio = 1 };
+	pattern = search_with_causes(&other, &other);
+	ck_assert(!pattern->has_line);
+	ck_assert_str_eq(pattern->what, "unknown");
+	close_run();
 }
 END_TEST
 
@@ -477,6 +569,9 @@ int main(void)
 	tcase_add_test(tests, every_40th_is_found_with_its_fourth);
 	tcase_add_test(tests, an_evaluation_is_planned);
 	tcase_add_test(tests, own_work_is_planned);
+	tcase_add_test(tests, line_of_slow_batches_is_the_cause);
+	tcase_add_test(tests, forwards_without_gradients_in_these_batches_only_are_planned);
+	tcase_add_test(tests, holder_of_the_gil_counts_in_all_phases);
 	tcase_add_test(tests, period_stays_exact_with_misses_outliers_and_holes);
 	tcase_add_test(tests, period_of_a_thousand_is_found);
 	tcase_add_test(tests, a_period_may_restart_in_each_epoch);

@@ -2,6 +2,8 @@
 
 #include "src/base/clock.h"
 #include "src/sources/inferred/stacks_budget.h"
+#include "src/sources/inferred/stacks_others.h"
+#include "src/sources/inferred/stacks_private.h"
 #include "tests/support/suite.h"
 
 #define SAMPLE_NS 200000
@@ -112,6 +114,23 @@ START_TEST(the_search_for_python_has_a_budget_of_its_own)
 }
 END_TEST
 
+/* A training that starts a Python child for each checkpoint has no fewer samples after a hundred of them. */
+START_TEST(processes_that_have_ended_cost_no_samples)
+{
+	static struct stacks_state stacks;
+	struct py_sampler *some = (struct py_sampler *)&stacks;
+	size_t worker_groups;
+	stacks.groups.count = 40;
+	stacks.groups.list[7].is_workers = stacks.groups.list[8].is_workers = true;
+	ck_assert_uint_eq(stacks_count_groups(&stacks, &worker_groups), 0);
+	stacks.sampled_count = 4;
+	for (size_t i = 0; i < 4; i++)
+		stacks.sampled[i] = (struct sampled){ .sampler = i < 3 ? some : NULL, .group = i == 0 ? 0 : i == 3 ? 9 : 7 };
+	ck_assert_uint_eq(stacks_count_groups(&stacks, &worker_groups), 2);
+	ck_assert_uint_eq(worker_groups, 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_budget");
@@ -123,6 +142,7 @@ int main(void)
 	tcase_add_test(tests, what_costs_little_is_sampled_at_the_wanted_rate);
 	tcase_add_test(tests, samples_that_are_not_measured_are_taken_to_cost_the_mean);
 	tcase_add_test(tests, the_search_for_python_has_a_budget_of_its_own);
+	tcase_add_test(tests, processes_that_have_ended_cost_no_samples);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

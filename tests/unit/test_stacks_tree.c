@@ -67,8 +67,27 @@ static void add(struct py_known *const *known, size_t count)
 	sample.count = count;
 	for (size_t i = 0; i < count; i++)
 		sample.sites[count - 1 - i] = (struct py_site){ .known = known[i], .line = 10 + (int)i };
-	stacks_tree_add(tree, 1, &sample, texts, 1000);
+	stacks_tree_add(tree, 1, &sample, texts, sample.count, 1000);
 }
+
+START_TEST(a_line_with_and_without_gradients_is_two_nodes)
+{
+	struct py_known main = known_code("main", "/home/me/train.py");
+	struct py_sample sample = { .is_whole = true, .count = 1, .sites = { { .known = &main, .line = 10 } } };
+	const char *texts[1] = { NULL };
+	struct sample_set set = SAMPLE_SET_INIT;
+	uint32_t with = stacks_tree_add(tree, 1, &sample, texts, 1, 1000);
+	uint32_t without = stacks_tree_add(tree, 1, &sample, texts, 0, 1000);
+	ck_assert_uint_ne(with, without);
+	ck_assert_uint_eq(stacks_tree_add(tree, 1, &sample, texts, 1, 1000), with);
+	ck_assert_uint_eq(stacks_tree_add(tree, 1, &sample, texts, 0, 1000), without);
+	stacks_tree_emit(tree, 1, false, &set);
+	for (size_t i = 0; i < set.count; i++)
+		if (set.records[i].kind == RECORD_CODE_NODE)
+			ck_assert_int_eq(set.records[i].code_node.is_no_grad, set.records[i].code_node.id == without);
+	sample_set_release(&set);
+}
+END_TEST
 
 START_TEST(a_worker_has_no_frames_of_its_parent)
 {
@@ -105,6 +124,7 @@ int main(void)
 	TCase *tests = tcase_create("stacks_tree");
 	tcase_add_checked_fixture(tests, start, stop);
 	tcase_add_test(tests, generated_files_are_not_the_users);
+	tcase_add_test(tests, a_line_with_and_without_gradients_is_two_nodes);
 	tcase_add_test(tests, a_worker_has_no_frames_of_its_parent);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

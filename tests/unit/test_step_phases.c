@@ -1,5 +1,6 @@
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "src/base/clock.h"
 #include "src/model/code/code_samples.h"
@@ -8,6 +9,7 @@
 #include "src/model/run/run_private.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/unit/steps_run.h"
 
 enum { TRAINER = 4711, NODE_OTHER = 1, NODE_BACKWARD, RUN = 255, RING = 400, BEGIN_S = 1000 };
 
@@ -151,8 +153,69 @@ START_TEST(samples_weigh_the_time_between_them)
 	model_recent_phases(model, &run, &out);
 	ck_assert_uint_eq(out.samples, 2200);
 	ck_assert_double_eq_tol(out.phases[CODE_PHASE_BACKWARD].share_ratio, 0.5, 0.01);
-	/* fewer effective samples: (20 + 20)² ÷ (20 × 0.1 + 20 × 0.01) */
-	ck_assert_double_eq_tol(out.phases[CODE_PHASE_BACKWARD].error_ratio, sampled_error_ratio(0.5, 1600 / 2.2), 0.001);
+	/* two steps that are that different say little about others */
+	ck_assert_double_ge(out.phases[CODE_PHASE_BACKWARD].error_ratio, 0.4);
+}
+END_TEST
+
+/* A minute of steps of 0.25 s, of which backward takes 0.4 to 0.5 at a position that differs. Samples come `burst` at a
+ * time, 0.01 s apart; so many a second in all. Returns how far the share was off, in its errors. */
+static double simulate(unsigned burst, double samples_per_s, struct chance *chance, double *naive, double *error)
+{
+	enum { MINUTE_S = 60 };
+	double begins[RING], ends[RING], truth_s = 0, whole_s = 0;
+	size_t steps = 0;
+	struct sampled_phases out;
+	stop();
+	start();
+	for (double at_s = 1; at_s < MINUTE_S; at_s = 1 + whole_s, steps++) {
+		double step_s = 0.25 * exp(0.1 * chance_normal(chance)),
+			   backward_s = (0.4 + 0.1 * chance_even(chance)) * step_s;
+		add_step(at_s, step_s);
+		begins[steps] = at_s + (step_s - backward_s) * chance_even(chance);
+		ends[steps] = begins[steps] + backward_s;
+		truth_s += backward_s;
+		whole_s += step_s;
+	}
+	begin_set(MINUTE_S + 1);
+	size_t step = 0;
+	for (double at_s = 0.9; at_s < 1 + whole_s; at_s += 2 * chance_even(chance) * burst / samples_per_s)
+		for (unsigned i = 0; i < burst; i++, at_s += 0.01) {
+			while (step + 1 < steps && ns_of(at_s) >= ring[step + 1].begin_ns)
+				step++;
+			add_samples(at_s >= begins[step] && at_s < ends[step] ? NODE_BACKWARD : NODE_OTHER, at_s, at_s, 1);
+		}
+	model_apply(model, &set);
+	model_recent_phases(model, &run, &out);
+	double share = out.phases[CODE_PHASE_BACKWARD].share_ratio, off = fabs(share - truth_s / whole_s);
+	*error = out.phases[CODE_PHASE_BACKWARD].error_ratio;
+	*naive = sampled_error_ratio(share, out.samples);
+	return off / *error;
+}
+
+START_TEST(twice_the_error_covers_the_truth_in_nine_of_ten_cases)
+{
+	enum { RUNS = 200 };
+	static const struct {
+		unsigned burst;
+		double samples_per_s;
+	} tried[] = { { 1, 10 }, { 4, 10 }, { 12, 10 }, { 30, 20 }, { 12, 2 } };
+	struct chance chance = { .state = 7 };
+	for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
+		unsigned covered = 0, naively = 0;
+		double errors = 0, naive_errors = 0;
+		for (unsigned i = 0; i < RUNS; i++) {
+			double naive, error, off = simulate(tried[k].burst, tried[k].samples_per_s, &chance, &naive, &error);
+			covered += off <= 2;
+			naively += off * error <= 2 * naive;
+			errors += error / RUNS;
+			naive_errors += naive / RUNS;
+		}
+		printf("%u at a time: twice the error covers %u of %u, as if independent %u; errors %.3f, %.3f\n",
+			tried[k].burst, covered, RUNS, naively, errors, naive_errors);
+		ck_assert_uint_ge(covered, RUNS * 9 / 10);
+		ck_assert_double_le(errors, tried[k].burst == 1 ? 1.3 * naive_errors : 1);
+	}
 }
 END_TEST
 
@@ -308,6 +371,7 @@ int main(void)
 	tcase_add_test(tests, samples_across_a_boundary_are_split_between_the_steps);
 	tcase_add_test(tests, a_short_step_has_its_few_samples_and_an_old_one_none);
 	tcase_add_test(tests, samples_weigh_the_time_between_them);
+	tcase_add_test(tests, twice_the_error_covers_the_truth_in_nine_of_ten_cases);
 	tcase_add_test(tests, a_rate_that_rises_with_a_phase_does_not_favour_it);
 	tcase_add_test(tests, only_samples_in_steps_of_the_main_mode_count);
 	tcase_add_test(tests, the_usual_phases_are_those_of_the_steps_before_without_slow_ones);

@@ -5,6 +5,7 @@
 
 #include "src/base/text.h"
 #include "src/explain/causes/causes_words.h"
+#include "src/explain/causes/line_advice.h"
 
 /* Fewer samples say nothing. */
 enum { SAMPLES_MIN = 3, TEXT_MAX = 60, WHERE_SIZE = TEXT_MAX + 96 };
@@ -57,6 +58,20 @@ static void add_evidence(struct cause *cause, const char *key, unsigned count, d
 	cause->evidence[cause->evidence_count++].baseline_value = expected;
 }
 
+/* The words of the line say more than a kind that leaves open what it waits for. */
+static void advise_line(struct cause *cause, const char *text)
+{
+	bool is_open = cause->kind == CAUSE_LINE || cause->kind == CAUSE_SLEPT || cause->kind == CAUSE_PHASE;
+	const char *advice = is_open ? line_advice(text) : NULL;
+	if (advice)
+		snprintf(cause->next, sizeof cause->next, "%s", advice);
+	else if (cause->kind == CAUSE_LINE)
+		snprintf(cause->next, sizeof cause->next, "find what this line waits for, or computes, in these steps only");
+	else if (cause->kind == CAUSE_SLEPT)
+		snprintf(
+			cause->next, sizeof cause->next, "find what this line waits for: a lock, a timer, the network, a device");
+}
+
 static void say_line(struct cause *cause, const struct sampled_line *line)
 {
 	char where[WHERE_SIZE], whole[sizeof cause->what + sizeof where + 8];
@@ -64,17 +79,14 @@ static void say_line(struct cause *cause, const struct sampled_line *line)
 	if (cause->kind == CAUSE_UNKNOWN) {
 		cause->kind = CAUSE_LINE;
 		snprintf(whole, sizeof whole, "%s", where);
-		snprintf(cause->next, sizeof cause->next, "find what this line waits for, or computes, in these steps only");
 	} else {
 		char *details = cause->kind == CAUSE_SLEPT ? strstr(cause->what, sleep_details) : NULL;
 		if (details)
 			*details = '\0';
 		snprintf(whole, sizeof whole, "%s%s in %s", cause->what,
 			cause->kind == CAUSE_PHASE && cause_has_figures(cause) ? "," : "", where);
-		if (cause->kind == CAUSE_SLEPT)
-			snprintf(cause->next, sizeof cause->next,
-				"find what this line waits for: a lock, a timer, the network, a device");
 	}
+	advise_line(cause, line->text);
 	text_clean(cause->what, sizeof cause->what, whole, strlen(whole));
 	cause->file = line->file;
 	cause->line = line->line;
@@ -124,7 +136,7 @@ void causes_add_line(struct case_file *file)
 		return;
 	if (line->samples < SAMPLES_MIN) {
 		if (cause->kind == CAUSE_UNKNOWN)
-			snprintf(cause->what, sizeof cause->what, "unknown (shorter than the sampling interval)");
+			snprintf(cause->what, sizeof cause->what, "unknown (too few stack samples)");
 		return;
 	}
 	const struct sampled_gil *gil = &file->batch_window->gil;

@@ -90,6 +90,35 @@ const char *cause_brief(const struct run *run, const struct cause *cause, char o
 	return out;
 }
 
+bool cause_is_at_same_line(const struct cause *a, const struct cause *b)
+{
+	return a->line == b->line && (a->file && b->file ? strcmp(a->file, b->file) == 0 : a->file == b->file);
+}
+
+/* "`self.batch = a_call_wi…`, train.py:81". NULL: there is no room for the text. */
+static const char *shorten_line(const struct cause *cause, size_t cells, char out[CAUSE_BRIEF_SIZE])
+{
+	enum { MARKS = 5, TEXT_MIN = 12 }; /* MARKS: "`…`, " */
+	char where[CAUSE_BRIEF_SIZE], whole[2 * CAUSE_BRIEF_SIZE];
+	brief_line(cause, "", where);
+	size_t taken = text_cells(where) + MARKS;
+	if (cause->kind != CAUSE_LINE || cause->what[0] != '`' || taken + TEXT_MIN > cells)
+		return NULL;
+	snprintf(
+		whole, sizeof whole, "`%.*s…`, %s", (int)text_prefix(cause->what + 1, cells - taken), cause->what + 1, where);
+	text_clean(out, CAUSE_BRIEF_SIZE, whole, strlen(whole));
+	return out;
+}
+
+const char *cause_short(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE])
+{
+	enum { FITS = 44 }; /* in the line of the message */
+	bool is_long = cause->file && text_cells(cause->what) > FITS;
+	if (is_long && shorten_line(cause, FITS, out))
+		return out;
+	return cause_has_figures(cause) || is_long ? cause_brief(run, cause, out) : cause->what;
+}
+
 void call_worker(const struct window_event *event, char who[WINDOW_TEXT_SIZE])
 {
 	if (event->worker != UINT32_MAX)

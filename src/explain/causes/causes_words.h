@@ -24,5 +24,10 @@ const char *cause_kind_id(enum cause_kind kind);   /* "disk_read": for programs 
 bool cause_has_figures(const struct cause *cause);
 /* For a column: "data: disk read", "data › decode", "unknown". */
 const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE]);
+/* Whether both name the same line, or none. */
+bool cause_is_at_same_line(const struct cause *a, const struct cause *b);
+/* For the message of a warning: its words where they fit and have no figures; else, if it has a line, as cause_brief.
+ */
+const char *cause_short(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE]);
 
 #endif

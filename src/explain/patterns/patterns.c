@@ -245,7 +245,8 @@ static bool has_cause(const struct pattern *pattern) { return strstr(pattern->wh
 bool pattern_has_lead(const struct pattern *pattern, const struct run *run)
 {
 	enum phase_kind kind = pattern->phase == NAME_NONE ? PHASE_FORWARD : phase_kind(run, pattern->phase);
-	return pattern->candidate[0] || has_cause(pattern) || (kind != PHASE_FORWARD && kind != PHASE_BACKWARD);
+	return pattern->candidate[0] || pattern->has_line || has_cause(pattern) ||
+		(kind != PHASE_FORWARD && kind != PHASE_BACKWARD);
 }
 
 static bool expects(const struct pattern *pattern, const struct run *run, const struct batch *batch)
@@ -272,6 +273,8 @@ static void add_where(const struct pattern *pattern, char *out, size_t size)
 {
 	if (strcmp(pattern->what, "unknown") == 0)
 		snprintf(out, size, ", cause unknown");
+	else if (pattern->has_line)
+		snprintf(out, size, ": %s", pattern->what);
 	else
 		snprintf(out, size, "%s%s", has_cause(pattern) ? ", " : ", in ", pattern->what);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "src/model/model.h"
+#include "src/model/run/steps/explanation.h"
 #include "src/settings/settings.h"
 
 enum { PATTERNS_MAX = 4, PATTERN_WORDS_SIZE = 240 };
@@ -30,9 +31,12 @@ struct pattern {
 	bool is_by_index;    /* of a period: counted from the start of each epoch, by the published index */
 	bool is_planned;  /* of a period: only the members do a certain work of the program's own, such as an evaluation */
 	bool is_creeping; /* of a drift: gradual, not a single change */
-	/* "data", "data › decode": the common cause, as explain_batch names it; or "unknown" */
+	/* "data", "data › decode", "`with lock:`, train.py:81": the common cause, as explain_batch names it; or "unknown"
+	 */
 	char what[80];
-	char candidate[96]; /* likely reason: "prefetch_factor 10 × 4 workers", "epoch length 150"; empty = none */
+	bool has_line;              /* it names a line */
+	char next[CAUSE_NEXT_SIZE]; /* the cause's advice; empty = none */
+	char candidate[96];         /* likely reason: "prefetch_factor 10 × 4 workers", "epoch length 150"; empty = none */
 	int64_t since_ns;
 };
 

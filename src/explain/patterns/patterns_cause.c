@@ -55,6 +55,7 @@ struct comparison {
 	double excess_s;       /* of the whole step */
 	enum cause_kind cause; /* from the explanations of its flagged batches */
 	struct own_line own;   /* from them, too; count 0: none */
+	unsigned evaluations;  /* of them, those whose cause is a phase of evaluations that other batches lack */
 	size_t count;
 	struct phase_excess phases[PHASES_COMPARED_MAX];
 };
@@ -125,6 +126,8 @@ static void name_phase(const struct comparison *comparison, struct pattern *patt
 	char path[256];
 	snprintf(pattern->what, sizeof pattern->what, "unknown");
 	pattern->phase = NAME_NONE;
+	pattern->has_line = false;
+	pattern->next[0] = '\0';
 	if (!part || part->name == NAME_UNATTRIBUTED)
 		return;
 	pattern->phase = part->name;
@@ -139,22 +142,31 @@ static void name_phase(const struct comparison *comparison, struct pattern *patt
 
 /* -- explanations of its flagged batches -- */
 
-/* Causes of one kind in one phase, summed over batches. */
+/* Causes of one kind in one phase, or one line of no phase, summed over batches. Whatever waits for the GIL: its holder
+ * counts. */
 struct common_cause {
 	struct cause cause;
 	double share;
 	bool differs; /* in their words */
+	bool has_other_line;
 };
+
+static bool are_of_one_kind(const struct cause *a, const struct cause *b)
+{
+	bool is_by_line = a->kind == CAUSE_LINE || a->kind == CAUSE_GIL;
+	return a->kind == b->kind && (is_by_line ? cause_is_at_same_line(a, b) : a->phase == b->phase);
+}
 
 static void add_cause(struct common_cause *list, size_t *count, const struct cause *cause)
 {
 	size_t at = 0;
-	while (at < *count && (list[at].cause.kind != cause->kind || list[at].cause.phase != cause->phase))
+	while (at < *count && !are_of_one_kind(&list[at].cause, cause))
 		at++;
 	if (at == *count)
 		list[(*count)++] = (struct common_cause){ .cause = *cause };
 	list[at].share += cause->share_ratio;
 	list[at].differs |= strcmp(list[at].cause.what, cause->what) != 0;
+	list[at].has_other_line |= !cause_is_at_same_line(&list[at].cause, cause);
 }
 
 static bool is_own_work(const struct cause *cause)
@@ -176,9 +188,45 @@ static void note_own_line(struct own_line *own, const struct explanation *why)
 	own->count += own->line == cause->line && strcmp(own->file, cause->file) == 0;
 }
 
-/* Returns the kind of the main cause, CAUSE_UNKNOWN if there is none. */
-static enum cause_kind take_explanations(const struct steps *steps, struct pattern *pattern, struct own_line *own)
+static void take_cause(const struct run *run, const struct common_cause *common, struct pattern *pattern)
 {
+	const struct cause *cause = &common->cause;
+	const char *words = cause_kind_name(cause->kind);
+	char whole[sizeof pattern->what] = "", brief[CAUSE_BRIEF_SIZE];
+	pattern->phase = cause->phase;
+	pattern->has_line = cause->file && !common->has_other_line;
+	snprintf(pattern->next, sizeof pattern->next, "%s", cause->next);
+	if (pattern->has_line)
+		snprintf(whole, sizeof whole, "%s",
+			common->differs ? cause_brief(run, cause, brief) : cause_short(run, cause, brief));
+	else if (cause_has_figures(cause) && cause->kind == CAUSE_PHASE)
+		snprintf(whole, sizeof whole, "%s", run_name(run, cause->phase));
+	else if (common->differs && words[0])
+		snprintf(whole, sizeof whole, "%.40s: %s", run_name(run, cause->phase), words);
+	else if (!common->differs)
+		snprintf(whole, sizeof whole, "%.*s", (int)sizeof whole - 1, cause->what);
+	/* snprintf may have cut within a UTF-8 character. */
+	if (whole[0])
+		text_clean(pattern->what, sizeof pattern->what, whole, strlen(whole));
+}
+
+/* By stack samples: the baseline has none, or few, of the phase. */
+static bool is_evaluation(const struct run *run, const struct explanation *why)
+{
+	const struct cause *cause = why->causes;
+	if (why->cause_count == 0 || cause->kind != CAUSE_PHASE || !name_is_sampled(cause->phase))
+		return false;
+	bool is_rare = false;
+	for (size_t i = 0; i < why->row_count; i++)
+		is_rare |= why->rows[i].name == cause->phase && !(why->rows[i].baseline_s > RARE_RATIO * why->rows[i].this_s);
+	return is_rare &&
+		(phase_kind(run, cause->phase) == PHASE_INFERENCE || strcmp(run_name(run, cause->phase), "validation") == 0);
+}
+
+/* Sets cause, own and evaluations; the cause is CAUSE_UNKNOWN if there is none. */
+static void take_explanations(struct comparison *comparison, struct pattern *pattern)
+{
+	const struct steps *steps = comparison->steps;
 	struct common_cause list[FLAGGED_EXPLAINED * EXPLAIN_CAUSES_MAX];
 	const struct run *run = steps->run;
 	size_t count = 0, explained = 0;
@@ -189,7 +237,8 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 			continue;
 		const struct explanation *why = flagged_explanation(flagged);
 		explained += why->cause_count > 0;
-		note_own_line(own, why);
+		note_own_line(&comparison->own, why);
+		comparison->evaluations += is_evaluation(run, why);
 		for (size_t k = 0; k < why->cause_count; k++)
 			add_cause(list, &count, &why->causes[k]);
 	}
@@ -197,21 +246,11 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 	for (size_t i = 0; i < count; i++)
 		if (!max || list[i].share > max->share)
 			max = &list[i];
-	if (!max || max->cause.phase == NAME_NONE || max->share < MAIN_RATIO / 2 * (double)explained)
-		return CAUSE_UNKNOWN;
-	pattern->phase = max->cause.phase;
-	const char *words = cause_kind_name(max->cause.kind);
-	if (cause_has_figures(&max->cause) && max->cause.kind == CAUSE_PHASE)
-		snprintf(pattern->what, sizeof pattern->what, "%s", run_name(run, max->cause.phase));
-	else if (max->differs && words[0])
-		snprintf(pattern->what, sizeof pattern->what, "%.40s: %s", run_name(run, max->cause.phase), words);
-	else if (!max->differs)
-		snprintf(pattern->what, sizeof pattern->what, "%.*s", (int)sizeof pattern->what - 1, max->cause.what);
-	/* snprintf may have cut within a UTF-8 character. */
-	char whole[sizeof pattern->what];
-	memcpy(whole, pattern->what, sizeof whole);
-	text_clean(pattern->what, sizeof pattern->what, whole, strlen(whole));
-	return max->cause.kind;
+	comparison->cause = CAUSE_UNKNOWN;
+	if (!max || max->cause.kind == CAUSE_UNKNOWN || max->share < MAIN_RATIO / 2 * (double)explained)
+		return;
+	take_cause(run, max, pattern);
+	comparison->cause = max->cause.kind;
 }
 
 /* -- candidates -- */
@@ -281,6 +320,15 @@ static bool is_span(const struct comparison *comparison, struct pattern *pattern
 		}
 	}
 	return false;
+}
+
+static bool is_sampled_phase(const struct comparison *comparison, struct pattern *pattern)
+{
+	if (comparison->evaluations < OWN_LINES_MIN || !name_is_sampled(pattern->phase))
+		return false;
+	pattern->is_planned = true;
+	return set_candidate(
+		pattern, "only these batches have the phase “%.60s”", run_name(comparison->steps->run, pattern->phase));
 }
 
 static bool is_own_line(const struct comparison *comparison, struct pattern *pattern)
@@ -402,7 +450,8 @@ static bool is_loader(const struct comparison *comparison, struct pattern *patte
 static bool is_round(const struct comparison *comparison, struct pattern *pattern)
 {
 	bool is_in_loader = pattern->phase != NAME_NONE && phase_kind(comparison->steps->run, pattern->phase) == PHASE_DATA;
-	return !is_in_loader && comparison->cause != CAUSE_GPU_WORK && fmod(pattern->period, ROUND_MIN) == 0 &&
+	return !is_in_loader && !pattern->has_line && comparison->cause != CAUSE_GPU_WORK &&
+		fmod(pattern->period, ROUND_MIN) == 0 &&
 		set_candidate(pattern, "logging or checkpointing every %.0f batches?", pattern->period);
 }
 
@@ -410,7 +459,7 @@ static bool is_round_time(const struct comparison *comparison, struct pattern *p
 {
 	double whole = round(pattern->period);
 	(void)comparison;
-	return whole >= 2 && fabs(pattern->period - whole) <= ROUND_SECONDS_RATIO * whole &&
+	return !pattern->has_line && whole >= 2 && fabs(pattern->period - whole) <= ROUND_SECONDS_RATIO * whole &&
 		set_candidate(pattern, "a periodic task every %.0f s?", whole);
 }
 
@@ -428,10 +477,10 @@ static bool is_own_refresh(const struct comparison *comparison, struct pattern *
 typedef bool candidate_test(const struct comparison *comparison, struct pattern *pattern);
 
 /* The most specific first. */
-static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_own_line, is_other_mode,
-	is_mark, is_bigger, is_epoch_length, is_loader, is_round, NULL };
-static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_own_line, is_other_mode, is_mark, is_bigger,
-	is_round_time, NULL };
+static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_sampled_phase, is_own_line,
+	is_other_mode, is_mark, is_bigger, is_epoch_length, is_loader, is_round, NULL };
+static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_sampled_phase, is_own_line, is_other_mode,
+	is_mark, is_bigger, is_round_time, NULL };
 
 /* -- description of each kind of pattern -- */
 
@@ -457,7 +506,7 @@ void describe_period(const struct steps *steps, struct pattern *pattern)
 	choose_rows(steps, &others, &these);
 	compare(steps, &others, &these, &comparison);
 	name_phase(&comparison, pattern);
-	comparison.cause = take_explanations(steps, pattern, &comparison.own);
+	take_explanations(&comparison, pattern);
 	for (candidate_test *const *test = pattern->unit == PATTERN_BATCHES ? of_batches : of_seconds;
 		 *test && !(*test)(&comparison, pattern);)
 		test++;

@@ -227,6 +227,8 @@ static void link_node(struct code *code, struct code_past *past, size_t at)
 		first = &parent->child;
 	}
 	enum code_phase phase = code_phase_of(name->function, name->is_own ? CODE_OWN_FILES : name->file, caller);
+	if (phase == CODE_PHASE_FORWARD && node->is_no_grad)
+		phase = CODE_PHASE_INFERENCE;
 	if (rank_of(phase) > rank_of(node->phase))
 		node->phase = phase;
 	if (first) {
@@ -264,6 +266,7 @@ void model_take_code_node(struct model *model, const struct record *record)
 		.code = (uint32_t)name,
 		.line = record->code_node.line,
 		.parent = (uint32_t)parent,
+		.is_no_grad = record->code_node.is_no_grad,
 		.text = record->code_node.text ? copy_text(record->code_node.text, NAME_LENGTH_MAX) : NULL };
 	link_node(code, past, at);
 	past->has_new = true;

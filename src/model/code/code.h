@@ -28,6 +28,7 @@ enum {
 	X(OTHER, "other") \
 	X(DATA, "data") \
 	X(FORWARD, "forward") \
+	X(INFERENCE, "inference") /* a forward without gradients */ \
 	X(BACKWARD, "backward") \
 	X(OPTIMIZER, "optimizer") \
 	X(COMPUTE, "compute") /* forward, backward and optimizer in one compiled call, or a wait for its result */ \
@@ -84,6 +85,7 @@ struct code_line {
 /* A line in the call tree, called from its parent's line. */
 struct code_node {
 	bool is_used;
+	bool is_no_grad; /* a forward without gradients */
 	uint32_t group, code, line;
 	uint32_t parent, child, sibling; /* indexes plus 1; 0 = none. A parent precedes its children */
 	uint32_t line_row;               /* the innermost line of the user's code on the path: its index plus 1; 0 = none */

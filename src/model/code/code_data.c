@@ -39,8 +39,8 @@ static uint32_t find_first(struct code *code, const struct body *body)
 {
 	uint32_t first = UNKNOWN;
 	for (size_t i = 0; i < code->node_count; i++)
-		code->nodes[i].has_forward =
-			code->nodes[i].phase == CODE_PHASE_FORWARD || code->nodes[i].phase == CODE_PHASE_COMPUTE;
+		code->nodes[i].has_forward = code->nodes[i].phase == CODE_PHASE_FORWARD ||
+			code->nodes[i].phase == CODE_PHASE_INFERENCE || code->nodes[i].phase == CODE_PHASE_COMPUTE;
 	for (size_t i = code->node_count; i > 0; i--) {
 		const struct code_node *node = &code->nodes[i - 1];
 		if (node->has_forward && node->parent)

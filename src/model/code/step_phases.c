@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "src/model/code/code_samples.h"
+#include "src/model/code/sampled_error.h"
 #include "src/model/model_private.h"
 #include "src/model/run/steps/tracks.h"
 
@@ -14,15 +15,15 @@ double sampled_error_ratio(double share_ratio, double samples)
 		: (double)NAN;
 }
 
-static void set_shares(struct sampled_phases *out, const struct phase_sums *sums)
+static void set_shares(struct sampled_phases *out, const struct sampled_blocks *blocks)
 {
-	double effective = sums->weight_s2 > 0 ? sums->weight_s * sums->weight_s / sums->weight_s2 : 0;
+	const struct phase_sums *sums = &blocks->sums;
 	out->samples = sums->samples;
 	for (size_t i = 0; i < CODE_PHASE_COUNT; i++) {
 		double share = sums->weight_s > 0 ? fmin(sums->phase_s[i] / sums->weight_s, 1) : (double)NAN;
 		out->phases[i].samples = sums->counts[i];
 		out->phases[i].share_ratio = share;
-		out->phases[i].error_ratio = sampled_error_ratio(share, effective);
+		out->phases[i].error_ratio = sampled_error_ratio(share, sampled_blocks_effective(blocks, (enum code_phase)i));
 	}
 }
 
@@ -31,7 +32,7 @@ static void start(const struct model *model, const struct run *run, struct sampl
 	*out = (struct sampled_phases){ .step_s = (double)NAN };
 	out->is_sampled =
 		run->is_counted && code_group_of(&model->code, run->pid) >= 0 && model_samples_since(model) != INT64_MAX;
-	set_shares(out, &(struct phase_sums){ 0 });
+	set_shares(out, &(struct sampled_blocks){ 0 });
 }
 
 static int64_t end_of(const struct batch *batch)
@@ -57,7 +58,7 @@ static bool is_in(const struct stretch *stretch, const struct batch *batch)
 static void sum_steps(
 	const struct model *model, const struct run *run, const struct stretch *stretch, struct sampled_phases *out)
 {
-	struct phase_sums sums = { 0 };
+	struct sampled_blocks blocks = { 0 };
 	double total_s = 0;
 	int64_t since_ns = model_samples_since(model), until_ns = INT64_MAX;
 	for (uint64_t ordinal = stretch->end; ordinal-- > stretch->track->first;) {
@@ -66,7 +67,9 @@ static void sum_steps(
 			break;
 		if (is_in(stretch, batch)) {
 			int64_t end_ns = end_of(batch);
+			struct phase_sums sums = { 0 };
 			model_sum_phases(model, run->pid, batch->begin_ns, end_ns < until_ns ? end_ns : until_ns, &sums);
+			sampled_blocks_add(&blocks, &sums, batch->step_s);
 			out->steps++;
 			total_s += batch->step_s;
 		}
@@ -75,7 +78,8 @@ static void sum_steps(
 	}
 	out->is_retained = out->steps > 0;
 	out->step_s = out->steps > 0 ? total_s / (double)out->steps : (double)NAN;
-	set_shares(out, &sums);
+	sampled_blocks_end(&blocks);
+	set_shares(out, &blocks);
 }
 
 static void sum_stretch(
@@ -113,7 +117,7 @@ static const struct track *track_with(const struct run *run, const struct batch 
 void model_step_phases(const struct model *model, const struct run *run, const struct batch *batch,
 	struct sampled_phases *out, struct sampled_phases *baseline)
 {
-	struct phase_sums sums = { 0 };
+	struct sampled_blocks blocks = { 0 };
 	struct stretch stretch = {
 		.track = track_with(run, batch), .end = batch->ordinal, .from_ns = batch->begin_ns - CODE_RECENT_S * NS_PER_S
 	};
@@ -124,8 +128,8 @@ void model_step_phases(const struct model *model, const struct run *run, const s
 	out->is_retained = batch->begin_ns >= model_samples_since(model);
 	out->steps = 1;
 	out->step_s = batch->step_s;
-	model_sum_phases(model, run->pid, batch->begin_ns, end_of(batch), &sums);
-	set_shares(out, &sums);
+	model_sum_phases(model, run->pid, batch->begin_ns, end_of(batch), &blocks.sums);
+	set_shares(out, &blocks);
 	if (stretch.track)
 		sum_stretch(model, run, &stretch, baseline);
 }

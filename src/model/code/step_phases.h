@@ -3,7 +3,8 @@
  * A phase's share is the weight of its samples ÷ that of all samples in the steps. Its standard error is half the width
  * of Wilson's score interval at one standard deviation, √(n p (1 − p) + ¼) ÷ (n + 1) (E. B. Wilson, "Probable
  * inference, the law of succession, and statistical inference", 1927), which is not 0 if all of a few samples are of
- * one phase. n is the effective number of samples, (Σ weights)² ÷ Σ weights² (L. Kish, "Survey Sampling", 1965).
+ * one phase. n is the effective number of samples: (Σ weights)² ÷ Σ weights² (L. Kish, "Survey Sampling", 1965), and
+ * fewer over several steps if samples come in clusters (sampled_error.h).
  * Boundaries of inferred steps are only as exact as the polling interval. */
 #ifndef PMTOP_MODEL_CODE_STEP_PHASES_H
 #define PMTOP_MODEL_CODE_STEP_PHASES_H

@@ -43,8 +43,8 @@ static bool is_training(const struct code_group *group)
  * most of its time is spent beside them (trainer.fit()). */
 static bool is_beside_training(const struct code_line *line)
 {
-	double training_s = line->phase_s[CODE_PHASE_FORWARD] + line->phase_s[CODE_PHASE_BACKWARD] +
-		line->phase_s[CODE_PHASE_OPTIMIZER] + line->phase_s[CODE_PHASE_COMPUTE];
+	double training_s = line->phase_s[CODE_PHASE_FORWARD] + line->phase_s[CODE_PHASE_INFERENCE] +
+		line->phase_s[CODE_PHASE_BACKWARD] + line->phase_s[CODE_PHASE_OPTIMIZER] + line->phase_s[CODE_PHASE_COMPUTE];
 	return line->phase == CODE_PHASE_OTHER && training_s <= BESIDE_RATIO * line->self.total_s;
 }
 

@@ -81,7 +81,7 @@ NUMBER(flagged_cause_share)
 
 static bool has_cause(const struct context *context)
 {
-	return context_cause(context)->explained && context_cause(context)->cause.phase != NAME_NONE;
+	return context_cause(context)->explained && context_cause(context)->cause.kind != CAUSE_UNKNOWN;
 }
 
 TEXT(flagged_cause)
@@ -91,8 +91,7 @@ TEXT(flagged_cause)
 		return;
 	const struct cause *cause = &context_cause(context)->cause;
 	char brief[CAUSE_BRIEF_SIZE];
-	const char *words = cause_has_figures(cause) ? cause_brief(context->run, cause, brief) : cause->what;
-
+	const char *words = cause_short(context->run, cause, brief);
 	if (text_cells(words) <= FITS)
 		copy(out, words);
 	else
@@ -100,6 +99,7 @@ TEXT(flagged_cause)
 }
 
 TEXT(flagged_cause_kind) { copy(out, has_cause(context) ? cause_kind_id(context_cause(context)->cause.kind) : ""); }
+NUMBER(flagged_line) { return has_cause(context) ? context_cause(context)->cause.file != NULL : NAN; }
 TEXT(flagged_next) { copy(out, has_cause(context) ? context_cause(context)->cause.next : ""); }
 
 /* -- phases -- */
@@ -320,6 +320,7 @@ static const struct figure rows[] = {
 	RUN_NUMBER("flagged.slow_ratio", FACTOR, flagged_slow, "their step ÷ the baseline"),
 	RUN_TEXT("flagged.cause", flagged_cause, "their main cause"),
 	RUN_TEXT("flagged.cause_kind", flagged_cause_kind, "its kind, as in JSON: disk_read, cpu_wait, gpu_heat and so on"),
+	RUN_NUMBER("flagged.has_line", NUMBER, flagged_line, "1: a line of code is known for it"),
 	RUN_NUMBER("flagged.cause_share_ratio", PERCENT, flagged_cause_share, "its share of their excess"),
 	RUN_TEXT("flagged.next", flagged_next, "advice for that cause"),
 	PHASE_NUMBER("phase.share_ratio", PERCENT, phase_share, "share of the recent steps in one outermost phase"),

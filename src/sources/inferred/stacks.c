@@ -45,6 +45,7 @@ static void forget(struct stacks_state *stacks, struct sampled *sampled)
 	stacks_loaders_end(&sampled->loaders, clock_monotonic_ns());
 	if (sampled->sampler)
 		py_sampler_close(sampled->sampler);
+	py_gradients_free(sampled->gradients);
 	close(sampled->process.fd);
 }
 
@@ -70,6 +71,7 @@ static void update_sampled(struct stacks_state *stacks)
 			continue;
 		stacks->sampled[stacks->sampled_count++] = (struct sampled){ .process = stacks->present.list[i],
 			.try_after_ns = TRY_FIRST_NS,
+			.gradients = py_gradients_new(),
 			.group = NO_GROUP,
 			.loaders = STACKS_LOADERS_INIT(
 				source_choices(stacks->target), stacks_began_ns(stacks->present.list[i].start_ticks) >= opened_ns),
@@ -88,15 +90,12 @@ static double period_ns(const struct stacks_state *stacks, const struct stacks_g
 	const struct source_choices *choices = source_choices(stacks->target);
 	bool is_often = is_boosted || choices->wants_stacks || choices->seeks_lines;
 	double hz = is_often && choices->stacks_hz < STACKS_HZ_VIEWED ? STACKS_HZ_VIEWED : choices->stacks_hz;
-	size_t worker_groups = 0;
-	for (size_t i = 0; i < stacks->groups.count; i++)
-		worker_groups += stacks->groups.list[i].is_workers;
-	return stacks_budget_period_ns(
-		&stacks->budget, hz, is_often, stacks->groups.count, worker_groups, group->is_workers);
+	size_t worker_groups, groups = stacks_count_groups(stacks, &worker_groups);
+	return stacks_budget_period_ns(&stacks->budget, hz, is_often, groups, worker_groups, group->is_workers);
 }
 
 /* Under the lock. */
-static void account_sample(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
+static void account_sample(struct stacks_state *stacks, struct sampled *sampled, size_t no_grad, int64_t now_ns)
 {
 	bool is_new = sampled->group == NO_GROUP && stacks->sample.is_whole && stacks->sample.count > 0;
 	bool is_workers = is_new && stacks_groups_is_worker(&stacks->sample);
@@ -109,7 +108,7 @@ static void account_sample(struct stacks_state *stacks, struct sampled *sampled,
 	struct stacks_group *group = &stacks->groups.list[sampled->group];
 	uint64_t represented_ns =
 		stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, group, false), now_ns);
-	uint32_t node = stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, represented_ns);
+	uint32_t node = stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, no_grad, represented_ns);
 	if (!group->is_workers)
 		stacks_recent_add(&stacks->recent, node, now_ns);
 }
@@ -183,6 +182,8 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 	enum status status = py_sampler_sample(sampled->sampler, now_ns, &stacks->sample);
 	if (status == STATUS_OK) {
 		stacks_others_note_wait(stacks, sampled, now_ns);
+		size_t no_grad =
+			py_gradients_disabled(sampled->gradients, py_sampler_process(sampled->sampler), &stacks->sample);
 		for (size_t i = 0; i < stacks->sample.count; i++) {
 			const struct py_site *site = &stacks->sample.sites[i];
 			stacks->texts[i] = stacks_tree_is_own(stacks->tree, site->known)
@@ -190,7 +191,7 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 				: NULL;
 		}
 		pthread_mutex_lock(&stacks->thread.lock);
-		account_sample(stacks, sampled, now_ns);
+		account_sample(stacks, sampled, no_grad, now_ns);
 		stacks_loaders_list(&sampled->loaders, sampled->process.pid, &stacks->found);
 		pthread_mutex_unlock(&stacks->thread.lock);
 		/* Loaders inside a worker do not belong to the run. */

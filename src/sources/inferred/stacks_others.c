@@ -9,13 +9,33 @@ int64_t stacks_cost_ns(const struct stacks_state *stacks)
 	return clock_thread_cpu_ns() + remote_reader_cpu_ns(stacks->reader);
 }
 
+static bool has_process(const struct stacks_state *stacks, size_t group)
+{
+	for (size_t i = 0; i < stacks->sampled_count; i++)
+		if (stacks->sampled[i].sampler && stacks->sampled[i].group == group)
+			return true;
+	return false;
+}
+
+size_t stacks_count_groups(const struct stacks_state *stacks, size_t *worker_groups)
+{
+	size_t groups = *worker_groups = 0;
+	for (size_t i = 0; i < stacks->groups.count; i++) {
+		bool is_live = has_process(stacks, i);
+		groups += is_live;
+		*worker_groups += is_live && stacks->groups.list[i].is_workers;
+	}
+	return groups;
+}
+
 /* Often, too, while it is not known yet which thread trains. */
 static double threads_period_ns(const struct stacks_state *stacks, const struct sampled *sampled, int64_t now_ns)
 {
 	const struct source_choices *choices = source_choices(stacks->target);
 	bool is_sought = !stacks_follow_main_trains(&sampled->follow) && now_ns < sampled->loaders.boost_until_ns;
 	bool is_often = choices->wants_stacks || choices->seeks_lines || is_sought;
-	return stacks_pace_threads_ns(&stacks->pace, is_often, stacks->groups.count);
+	size_t worker_groups;
+	return stacks_pace_threads_ns(&stacks->pace, is_often, stacks_count_groups(stacks, &worker_groups));
 }
 
 static bool has_threads(const struct stacks_state *stacks, const struct sampled *sampled)

@@ -20,6 +20,7 @@
 #include "src/sources/inferred/sums/stacks_threads.h"
 #include "src/sources/inferred/sums/stacks_tree.h"
 #include "src/sources/own_thread.h"
+#include "src/sources/python/counters/py_gradients.h"
 #include "src/sources/python/py_sampler.h"
 #include "src/sources/target/target.h"
 
@@ -40,6 +41,7 @@ struct sampled {
 	struct stacks_threads *threads; /* NULL: none yet, or a DataLoader worker */
 	int64_t threads_ns;             /* when they are sampled next */
 	struct stacks_follow follow;    /* which of its threads trains */
+	struct py_gradients *gradients; /* NULL: no memory */
 };
 
 struct stacks_state {

@@ -17,6 +17,7 @@ struct node {
 	int line;
 	const char *text; /* the source line; NULL = unknown */
 	uint64_t time_ns, emitted_ns;
+	bool is_no_grad; /* a forward without gradients */
 	bool is_emitted;
 };
 
@@ -137,14 +138,15 @@ static uint32_t number_of_code(struct stacks_tree *tree, struct py_known *known)
 
 /* -- nodes -- */
 
-static size_t slot_of(const struct stacks_tree *tree, uint32_t group, uint32_t parent, uint32_t code, int line)
+static size_t slot_of(const struct stacks_tree *tree, const struct node *wanted)
 {
-	uint64_t hash = (uint64_t)parent * UINT64_C(0x9e3779b97f4a7c15) ^
-		((uint64_t)code << 32 | (uint32_t)line) * UINT64_C(0xff51afd7ed558ccd) ^ group;
+	uint64_t hash = (uint64_t)wanted->parent * UINT64_C(0x9e3779b97f4a7c15) ^
+		((uint64_t)wanted->code << 32 | (uint32_t)wanted->line) * UINT64_C(0xff51afd7ed558ccd) ^ wanted->group;
 	size_t at = (size_t)(hash ^ hash >> 29) & (tree->table_room - 1);
 	for (; tree->table[at]; at = (at + 1) & (tree->table_room - 1)) {
 		const struct node *node = &tree->nodes[tree->table[at] - 1];
-		if (node->parent == parent && node->code == code && node->line == line && node->group == group)
+		if (node->parent == wanted->parent && node->code == wanted->code && node->line == wanted->line &&
+			node->group == wanted->group && node->is_no_grad == wanted->is_no_grad)
 			break;
 	}
 	return at;
@@ -160,27 +162,27 @@ static bool grow_table(struct stacks_tree *tree)
 	free(tree->table);
 	tree->table = table;
 	tree->table_room *= 2;
-	for (size_t i = 0; i < tree->node_count; i++) {
-		const struct node *node = &tree->nodes[i];
-		tree->table[slot_of(tree, node->group, node->parent, node->code, node->line)] = (uint32_t)i + 1;
-	}
+	for (size_t i = 0; i < tree->node_count; i++)
+		tree->table[slot_of(tree, &tree->nodes[i])] = (uint32_t)i + 1;
 	return true;
 }
 
 /* 0: there is no room. */
-static uint32_t child_of(
-	struct stacks_tree *tree, uint32_t group, uint32_t parent, const struct py_site *site, const char *text)
+static uint32_t child_of(struct stacks_tree *tree, uint32_t group, uint32_t parent, const struct py_site *site,
+	const char *text, bool is_no_grad)
 {
 	uint32_t number = number_of_code(tree, site->known);
 	if (!number || !grow_table(tree))
 		return 0;
-	size_t at = slot_of(tree, group, parent, number - 1, site->line);
+	const struct node new = {
+		.parent = parent, .code = number - 1, .group = group, .line = site->line, .text = text, .is_no_grad = is_no_grad
+	};
+	size_t at = slot_of(tree, &new);
 	if (tree->table[at])
 		return tree->table[at];
 	if (!grow((void **)&tree->nodes, &tree->node_room, tree->node_count, sizeof *tree->nodes, STACKS_NODES_MAX))
 		return 0;
-	tree->nodes[tree->node_count] =
-		(struct node){ .parent = parent, .code = number - 1, .group = group, .line = site->line, .text = text };
+	tree->nodes[tree->node_count] = new;
 	tree->table[at] = (uint32_t)++tree->node_count;
 	return tree->table[at];
 }
@@ -197,11 +199,11 @@ static size_t cut_above_worker(const struct py_sample *sample)
 }
 
 uint32_t stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_sample *sample,
-	const char *const *texts, uint64_t time_ns)
+	const char *const *texts, size_t no_grad, uint64_t time_ns)
 {
 	uint32_t node = OUTERMOST;
 	for (size_t i = cut_above_worker(sample); i > 0; i--) {
-		uint32_t child = child_of(tree, group, node, &sample->sites[i - 1], texts[i - 1]);
+		uint32_t child = child_of(tree, group, node, &sample->sites[i - 1], texts[i - 1], i - 1 == no_grad);
 		if (!child)
 			break;
 		node = child;
@@ -213,7 +215,7 @@ uint32_t stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct 
 
 uint32_t stacks_tree_line(struct stacks_tree *tree, uint32_t group, const struct py_site *site, const char *text)
 {
-	return child_of(tree, group, OUTERMOST, site, text);
+	return child_of(tree, group, OUTERMOST, site, text, false);
 }
 
 /* -- output -- */
@@ -241,6 +243,7 @@ static void emit_node(const struct stacks_tree *tree, size_t i, int64_t now_ns, 
 	record->code_node.group = node->group;
 	record->code_node.code = node->code + 1;
 	record->code_node.line = (uint32_t)node->line;
+	record->code_node.is_no_grad = node->is_no_grad;
 	record->code_node.text = node->text ? sample_set_text(out, node->text, strlen(node->text)) : NULL;
 }
 

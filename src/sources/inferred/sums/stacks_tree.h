@@ -21,10 +21,10 @@ bool stacks_tree_is_own_file(const char *file);
 /* As above. Called by the thread that adds. */
 bool stacks_tree_is_own(const struct stacks_tree *tree, const struct py_known *known);
 /* Adds a sample of a thread in this group with the time that it represents; of a DataLoader worker, the frames from its
- * loop on. texts: the source line of each site, NULL = unknown; they must outlive the tree. Returns the id of the
- * innermost node; 0 = none. */
+ * loop on. texts: the source line of each site, NULL = unknown; they must outlive the tree. no_grad: the site that is a
+ * forward without gradients; sample->count: none. Returns the id of the innermost node; 0 = none. */
 uint32_t stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_sample *sample,
-	const char *const *texts, uint64_t time_ns);
+	const char *const *texts, size_t no_grad, uint64_t time_ns);
 /* The node of a line without its callers, for other threads than the main one; it holds no time. 0 = none. */
 uint32_t stacks_tree_line(struct stacks_tree *tree, uint32_t group, const struct py_site *site, const char *text);
 /* Emits what is new since the last call (CODE, CODE_NODE, CODE_TIME); with `again`, all that was emitted before,

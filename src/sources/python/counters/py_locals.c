@@ -103,6 +103,88 @@ size_t py_locals_read(const struct py_process *process, const struct py_activati
 	return locals && count_locals(process, locals, at, &count) && read_words(process, at, 0, out, count) ? count : 0;
 }
 
+/* -- blocks -- */
+
+/* To 3.10: f_blockstack, of which each block has the height of the value stack below it. */
+static size_t height_of_blocks(const struct py_process *process, const struct py_activation *at)
+{
+	enum { BLOCK_COUNT_OF_3_10 = 104, BLOCKS_OF_3_10 = 112, BLOCK_COUNT = 112, BLOCKS = 120, BLOCKS_MAX = 20 };
+	bool is_newest = process->location.layout.minor == 10;
+	struct {
+		int32_t type, handler, level;
+	} blocks[BLOCKS_MAX];
+	int32_t count, height = 0;
+	const struct remote_piece pieces[] = {
+		{ at->frame + (is_newest ? BLOCK_COUNT_OF_3_10 : BLOCK_COUNT), &count, sizeof count },
+		{ at->frame + (is_newest ? BLOCKS_OF_3_10 : BLOCKS), blocks, sizeof blocks },
+	};
+	if (!remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces))
+		return 0;
+	for (int32_t i = 0; i < count && i < BLOCKS_MAX; i++)
+		height = blocks[i].level > height ? blocks[i].level : height;
+	return (size_t)height;
+}
+
+static bool read_varint(const unsigned char *table, size_t size, size_t *at, uint64_t *out)
+{
+	enum { MORE = 0x40, BITS = 6 };
+	uint64_t value = 0;
+	for (unsigned more = MORE; more; ++*at) {
+		if (*at >= size || value >> 32)
+			return false;
+		value = value << BITS | (table[*at] & (MORE - 1));
+		more = table[*at] & MORE;
+	}
+	*out = value;
+	return true;
+}
+
+/* The height of the value stack that the handler of this offset keeps (Objects/exception_handling_notes.txt). */
+static size_t height_of_handler(const unsigned char *table, size_t size, uint64_t offset)
+{
+	enum { BYTES_PER_UNIT = 2 };
+	uint64_t begin, length, target, height;
+	for (size_t at = 0; read_varint(table, size, &at, &begin) && read_varint(table, size, &at, &length) &&
+		 read_varint(table, size, &at, &target) && read_varint(table, size, &at, &height);)
+		if (offset >= begin * BYTES_PER_UNIT && offset < (begin + length) * BYTES_PER_UNIT)
+			return height >> 1;
+	return 0;
+}
+
+/* Since 3.11: co_exceptiontable, a bytes object. */
+static size_t height_of_exceptions(const struct py_process *process, const struct py_activation *at, uint64_t ip)
+{
+	enum { CODE_EXCEPTIONS = 40, BYTES_COUNT = 16, BYTES_FIRST = 32, TABLE_MAX = 4096 };
+	unsigned char table[TABLE_MAX];
+	uint64_t bytes, size, begin = at->code + process->location.layout.code_bytes;
+	if (ip < begin || !remote_word(process->pid, at->code + CODE_EXCEPTIONS, &bytes) ||
+		!remote_word(process->pid, bytes + BYTES_COUNT, &size) || size == 0 || size > TABLE_MAX ||
+		!remote_read(process->pid, bytes + BYTES_FIRST, table, size))
+		return 0;
+	return height_of_handler(table, size, ip - begin);
+}
+
+size_t py_blocks_read(
+	const struct py_process *process, const struct py_activation *at, uint64_t ip, uint64_t *out, size_t max)
+{
+	enum { VALUE_STACK = 64 }; /* f_valuestack */
+	const struct locals *locals = locals_of(&process->location.layout);
+	bool is_object = locals && locals->frame_count != PY_NOWHERE;
+	uint64_t stack = 0;
+	size_t count = !locals ? 0
+		: is_object        ? height_of_blocks(process, at)
+						   : height_of_exceptions(process, at, ip),
+		   below = count == 0 || is_object ? 0 : py_locals_count(process, at);
+	if (count == 0 || count > max)
+		return 0;
+	if (is_object) {
+		if (!remote_word(process->pid, at->frame + VALUE_STACK, &stack) || stack < at->frame + locals->first)
+			return 0;
+		below = (stack - at->frame - locals->first) / sizeof stack;
+	}
+	return read_words(process, at, below, out, count) ? count : 0;
+}
+
 bool py_local_first(const struct py_process *process, const struct py_activation *at, uint64_t *value)
 {
 	uint64_t found;

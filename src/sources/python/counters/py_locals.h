@@ -17,6 +17,10 @@ struct py_activation {
 size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MAX]);
 /* How many of these are variables (to 3.10 without those of closures): the others are the value stack's. */
 size_t py_locals_count(const struct py_process *process, const struct py_activation *at);
+/* Reads the entries of its value stack that `with` and `try` statements around the instruction `ip` keep, from the
+ * bottom: what lies above them may be stale. Returns how many, at most `max`; 0 also if there are more. */
+size_t py_blocks_read(
+	const struct py_process *process, const struct py_activation *at, uint64_t ip, uint64_t *out, size_t max);
 /* The dict of its global variables, which may be anything: check it. */
 bool py_frame_globals(const struct py_process *process, const struct py_activation *at, uint64_t *dict);
 /* Reads the first local: `self` in a method. */
