@@ -51,6 +51,54 @@ static struct seen *add_int(const struct seen *loop, const char *name, bool is_t
 	return seen;
 }
 
+START_TEST(a_loop_over_optimizers_has_no_steps)
+{
+	struct seen *step = add_int(add(0, "while True:", PY_LOOP_OTHER, 0), "step", false);
+	struct seen *optimizers = add(1, "for optimizer in optimizers:", PY_LOOP_LIST, 2);
+	loops.seen[0].loop.has_position = false;
+	loops.seen[0].advanced = 0;
+	optimizers->trained = optimizers->optimized;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), step);
+}
+END_TEST
+
+START_TEST(an_optimizer_that_runs_backward_itself_has_steps)
+{
+	struct seen *steps = add(0, "for step in range(100)", PY_LOOP_RANGE, 100);
+	steps->trained = steps->optimized = 2;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	steps->trained = steps->optimized = 8;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), steps);
+}
+END_TEST
+
+static struct seen *add_batches_of_generator(void)
+{
+	add(0, "for i in range(60)", PY_LOOP_RANGE, 60);
+	struct seen *batches = add(1, "for batch in minibatch(data)", PY_LOOP_GENERATOR, 0);
+	batches->loop.has_position = false;
+	batches->advanced = 0;
+	for (size_t i = 0; i < loops.seen_count; i++)
+		loops.seen[i].trained = loops.seen[i].optimized = 0;
+	return batches;
+}
+
+START_TEST(what_is_around_batches_of_unknown_position_is_not_taken_for_their_loop)
+{
+	add_batches_of_generator();
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+}
+END_TEST
+
+START_TEST(an_int_counts_the_batches_of_a_generator)
+{
+	struct seen *count = add_int(add_batches_of_generator(), "k", false);
+	count->trained = count->optimized = 0;
+	count->loop.is_sum = count->loop.is_by_same = true;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), count);
+}
+END_TEST
+
 START_TEST(the_innermost_loop_with_the_optimizer_has_the_steps)
 {
 	add(0, "for epoch in range(10)", PY_LOOP_RANGE, 10);
@@ -403,6 +451,10 @@ int main(void)
 	tcase_add_test(tests, what_ends_the_loop_of_an_iteration_shows_how_many_there_are);
 	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);
 	tcase_add_test(tests, epochs_around_a_loop_without_a_position_are_no_steps_without_torch);
+	tcase_add_test(tests, a_loop_over_optimizers_has_no_steps);
+	tcase_add_test(tests, an_optimizer_that_runs_backward_itself_has_steps);
+	tcase_add_test(tests, what_is_around_batches_of_unknown_position_is_not_taken_for_their_loop);
+	tcase_add_test(tests, an_int_counts_the_batches_of_a_generator);
 	tcase_add_test(tests, the_innermost_loop_with_the_optimizer_has_the_steps);
 	tcase_add_test(tests, a_loop_whose_iterations_have_many_updates_has_no_steps);
 	tcase_add_test(tests, an_int_counts_no_loop_whose_position_is_known_at_other_times);
