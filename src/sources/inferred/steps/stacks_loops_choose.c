@@ -5,9 +5,10 @@
 
 #include "src/base/clock.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/steps/stacks_loops_part.h"
 #include "src/sources/inferred/sums/stacks_tree.h"
 
-enum { TURNS_MIN = 6, READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, RATE_MAX = 2000 };
+enum { TURNS_MIN = 6, READS_MIN = 8, FORWARD_MIN = 3, OTHER_READS_MIN = 20, TRAINED_MIN = 10, RATE_MAX = 2000 };
 /* Of readings at most CLOSE_NS apart, one in so many finds the loop begun anew. */
 enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3, UPDATES_MIN = 8, WITHOUT_BACKWARD_MIN = 8 };
 /* The share of readings that find it beside. */
@@ -159,12 +160,19 @@ static int name_rank(const char *name)
 	return COUNTERS;
 }
 
+/* What a loop assigns is often no count: an action of an agent. Without +=, it must be seen to grow within one pass. */
+static bool may_be_none(const struct seen *seen)
+{
+	return seen->loop.kind == PY_LOOP_INT && !seen->loop.is_sum &&
+		(seen->forward < FORWARD_MIN || 2 * seen->anew > seen->reads);
+}
+
 int stacks_loop_quality(const struct seen *seen)
 {
 	const struct py_loop *loop = &seen->loop;
 	bool is_other = loop->is_compared ? seen->stride != 1 : loop->is_sum && !loop->is_by_same;
 	/* Other things than iterations: tokens, the steps of environments. */
-	if (!loop->has_position || seen->goes_back || is_other)
+	if (!loop->has_position || seen->goes_back || is_other || may_be_none(seen))
 		return -1;
 	if (loop->kind == PY_LOOP_PROGRESS)
 		return *loop->name && seen->stride != 1 ? -1 : 1 + loop->is_relative; /* a bar may count images */
@@ -218,7 +226,8 @@ static const struct seen *goes_on_around(const struct stacks_loops *loops, const
 {
 	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
 		if (stacks_loop_is_inside(seen, outer) && !outer->is_epoch && outer->advanced > 0 &&
-			!outer->loop.is_in_generator && !stacks_loop_is_of_standard_library(outer))
+			!outer->loop.is_in_generator && !stacks_loop_is_of_standard_library(outer) &&
+			!stacks_loops_tries_runs(outer->file))
 			return outer;
 	return NULL;
 }
