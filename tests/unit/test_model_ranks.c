@@ -271,6 +271,25 @@ START_TEST(spans_named_allreduce_are_waits_too)
 }
 END_TEST
 
+/* As Hogwild: each at its own pace. */
+START_TEST(ranks_that_never_synchronise_have_no_slowest)
+{
+	rank_group_add(&rank_group, 0, 2, "a", 100);
+	rank_group_add(&rank_group, 1, 2, "a", 101);
+	take_steps(0, 40, (struct rank_group_step){ 0.02, 0.04, 0.10, 0, 0.01 });
+	take_steps(1, 40, (struct rank_group_step){ 0.08, 0.04, 0.10, 0, 0.01 });
+	compare_after(0.01);
+	ck_assert(ranks.is_compared && ranks.slowest == 1);
+	for (unsigned i = 0; i < 2; i++)
+		rank_group.model->runs[i].is_rank_apart = true;
+	ranks_compare(rank_group.model, 0, &ranks);
+	ck_assert(ranks.is_compared && ranks.slowest < 0);
+	rank_group.model->runs[0].is_rank_apart = false;
+	ranks_compare(rank_group.model, 0, &ranks);
+	ck_assert_int_eq(ranks.slowest, 1);
+}
+END_TEST
+
 START_TEST(at_different_step_times_the_longest_step_is_slowest)
 {
 	rank_group_add(&rank_group, 0, 2, "a", 100);
@@ -551,6 +570,7 @@ int main(void)
 	tcase_add_test(tests, a_restarted_rank_replaces_the_one_that_ended_and_a_child_does_not_replace_its_parent);
 	tcase_add_test(tests, at_equal_step_times_the_rank_that_waits_least_is_slowest);
 	tcase_add_test(tests, spans_named_allreduce_are_waits_too);
+	tcase_add_test(tests, ranks_that_never_synchronise_have_no_slowest);
 	tcase_add_test(tests, at_different_step_times_the_longest_step_is_slowest);
 	tcase_add_test(tests, equal_ranks_are_no_stragglers);
 	tcase_add_test(tests, fewer_than_ten_steps_say_nothing);

@@ -48,8 +48,72 @@ static struct seen *add_int(const struct seen *loop, const char *name, bool is_t
 	struct seen *seen = add(loop->loop.depth, loop->text, PY_LOOP_INT, 0);
 	snprintf(seen->loop.name, sizeof seen->loop.name, "%s", name);
 	seen->is_target = is_target;
+	seen->forward = 10;
 	return seen;
 }
+
+START_TEST(an_int_that_restarts_with_each_pass_may_be_no_count)
+{
+	struct seen *action = add_int(add(0, "while not done:", PY_LOOP_OTHER, 0), "action", false);
+	loops.seen[0].loop.has_position = false;
+	loops.seen[0].advanced = 0;
+	action->anew = 30;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	action->anew = 0;
+	action->forward = 2;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	action->loop.is_sum = action->loop.is_by_same = true;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), action);
+}
+END_TEST
+
+START_TEST(a_loop_over_optimizers_has_no_steps)
+{
+	struct seen *step = add_int(add(0, "while True:", PY_LOOP_OTHER, 0), "step", false);
+	struct seen *optimizers = add(1, "for optimizer in optimizers:", PY_LOOP_LIST, 2);
+	loops.seen[0].loop.has_position = false;
+	loops.seen[0].advanced = 0;
+	optimizers->trained = optimizers->optimized;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), step);
+}
+END_TEST
+
+START_TEST(an_optimizer_that_runs_backward_itself_has_steps)
+{
+	struct seen *steps = add(0, "for step in range(100)", PY_LOOP_RANGE, 100);
+	steps->trained = steps->optimized = 2;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	steps->trained = steps->optimized = 8;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), steps);
+}
+END_TEST
+
+static struct seen *add_batches_of_generator(void)
+{
+	add(0, "for i in range(60)", PY_LOOP_RANGE, 60);
+	struct seen *batches = add(1, "for batch in minibatch(data)", PY_LOOP_GENERATOR, 0);
+	batches->loop.has_position = false;
+	batches->advanced = 0;
+	for (size_t i = 0; i < loops.seen_count; i++)
+		loops.seen[i].trained = loops.seen[i].optimized = 0;
+	return batches;
+}
+
+START_TEST(what_is_around_batches_of_unknown_position_is_not_taken_for_their_loop)
+{
+	add_batches_of_generator();
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+}
+END_TEST
+
+START_TEST(an_int_counts_the_batches_of_a_generator)
+{
+	struct seen *count = add_int(add_batches_of_generator(), "k", false);
+	count->trained = count->optimized = 0;
+	count->loop.is_sum = count->loop.is_by_same = true;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), count);
+}
+END_TEST
 
 START_TEST(the_innermost_loop_with_the_optimizer_has_the_steps)
 {
@@ -285,6 +349,7 @@ START_TEST(a_short_loop_in_a_loop_that_counts_epochs_accumulates_nothing)
 {
 	struct seen *outer = add(0, "while True:", PY_LOOP_INT, 0);
 	snprintf(outer->loop.name, sizeof outer->loop.name, "retries");
+	outer->forward = 10;
 	struct seen *batches = add(1, "for i, batch in bar", PY_LOOP_GENERATOR, 12);
 	batches->restarts = 3;
 	outer->optimized = batches->optimized = 0;
@@ -403,6 +468,11 @@ int main(void)
 	tcase_add_test(tests, what_ends_the_loop_of_an_iteration_shows_how_many_there_are);
 	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);
 	tcase_add_test(tests, epochs_around_a_loop_without_a_position_are_no_steps_without_torch);
+	tcase_add_test(tests, an_int_that_restarts_with_each_pass_may_be_no_count);
+	tcase_add_test(tests, a_loop_over_optimizers_has_no_steps);
+	tcase_add_test(tests, an_optimizer_that_runs_backward_itself_has_steps);
+	tcase_add_test(tests, what_is_around_batches_of_unknown_position_is_not_taken_for_their_loop);
+	tcase_add_test(tests, an_int_counts_the_batches_of_a_generator);
 	tcase_add_test(tests, the_innermost_loop_with_the_optimizer_has_the_steps);
 	tcase_add_test(tests, a_loop_whose_iterations_have_many_updates_has_no_steps);
 	tcase_add_test(tests, an_int_counts_no_loop_whose_position_is_known_at_other_times);

@@ -472,6 +472,25 @@ START_TEST(an_epoch_whose_loop_was_not_read_yet_is_of_as_many_as_the_one_before)
 }
 END_TEST
 
+/* Federated: each client trains for two epochs. */
+START_TEST(no_epoch_is_guessed_once_their_numbers_began_anew)
+{
+	static const uint64_t numbers[] = { 1, 2, 1 };
+	for (size_t i = 0; i < 3; i++) {
+		number = numbers[i];
+		go_on(0, LENGTH, 0.1, "train");
+		see(LENGTH, true, "train");
+		serial++;
+	}
+	number = 0;
+	go_on(0, 20, 0.1, "train");
+	emit();
+	size_t begun = set_count(&set, RECORD_EPOCH_BEGIN);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, begun - 2)->epoch.index, 0);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, begun - 1)->epoch.index, EPOCH_UNKNOWN);
+}
+END_TEST
+
 START_TEST(a_pass_that_may_have_validated_counts_nowhere)
 {
 	go_on(0, LENGTH, 0.1, "train");
@@ -801,6 +820,7 @@ int main(void)
 	tcase_add_test(tests, another_loop_that_never_ran_ends_with_its_process);
 	tcase_add_test(tests, a_pass_in_another_loop_of_epochs_waits_for_its_number);
 	tcase_add_test(tests, an_epoch_whose_loop_was_not_read_yet_is_of_as_many_as_the_one_before);
+	tcase_add_test(tests, no_epoch_is_guessed_once_their_numbers_began_anew);
 	tcase_add_test(tests, a_pass_that_may_have_validated_counts_nowhere);
 	tcase_add_test(tests, no_epoch_is_numbered_beyond_the_last_one);
 	suite_add_tcase(suite, tests);

@@ -1,5 +1,6 @@
 """Loops of loops.py over generators, and those that an attribute counts."""
 import time
+import typing
 
 
 def elsewhere(pause):
@@ -135,5 +136,43 @@ class Trainer:
         log('attributes.self.compared', self.compared)
 
 
+class Frozen(typing.NamedTuple):
+    step: int
+
+
+class Kept:
+    def __init__(self, step):
+        self.step = step
+
+
+def counted_in_list(log, pause):
+    run = [0]
+    log('attributes.run[0]', 0)
+
+    def closure():
+        run[0] += 1
+        log('attributes.run[0]', run[0])
+    while run[0] < 40:  # int attributes.run[0]
+        closure()
+        time.sleep(pause)
+
+
+def frozen(log, pause):
+    frozen = Frozen(0)
+    log('attributes.frozen.step', 0)
+    while frozen.step < 40:  # int attributes.frozen.step
+        frozen = frozen._replace(step=frozen.step + 1)
+        log('attributes.frozen.step', frozen.step)
+        time.sleep(pause)
+
+
 def attributes(log, pause):
     Trainer().train(log, pause)
+    counted_in_list(log, pause)
+    frozen(log, pause)
+    kept = Kept(0)
+    log('attributes.kept.step', 0)
+    while kept.step < 40:  # int attributes.kept.step
+        kept = Kept(kept.step + 1)
+        log('attributes.kept.step', kept.step)
+        time.sleep(pause)

@@ -365,7 +365,16 @@ static void find_phase_of_slowest(struct ranks *out, size_t slowest)
 	}
 }
 
-static void find_slowest(struct ranks *out)
+/* Each goes on at its own pace (Hogwild). */
+static bool are_apart(const struct model *model, const struct ranks *ranks)
+{
+	for (size_t i = 0; i < ranks->count; i++)
+		if (ranks->list[i].is_compared && !model->runs[ranks->list[i].run].is_rank_apart)
+			return false;
+	return true;
+}
+
+static void find_slowest(const struct model *model, struct ranks *out)
 {
 	size_t slowest = out->count;
 	bool are_own_known = true;
@@ -374,7 +383,7 @@ static void find_slowest(struct ranks *out)
 		if (out->list[i].is_compared && (slowest == out->count || out->list[i].own_s > out->list[slowest].own_s))
 			slowest = i;
 	}
-	if (!out->is_compared || !are_own_known)
+	if (!out->is_compared || !are_own_known || are_apart(model, out))
 		return;
 	const struct rank *rank = &out->list[slowest];
 	out->others_own_s = median_of_others(out, slowest, own_of, NULL);
@@ -466,7 +475,7 @@ void ranks_compare(const struct model *model, unsigned run, struct ranks *out)
 	gather(model, &model->runs[run], out);
 	find_compared(out);
 	fill_own_times(model, out);
-	find_slowest(out);
+	find_slowest(model, out);
 	find_waiting(model, out);
 	find_still(out);
 }

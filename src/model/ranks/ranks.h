@@ -4,8 +4,9 @@
  * publishes one, and both name and WORLD_SIZE are equal). Ranks that synchronise have the same step time; they differ
  * in what they do before they wait for the others. Gradients are exchanged inside "backward", or in spans named
  * allreduce, communication, sync or barrier. So if the step medians agree within 10 %, the *own* time of a rank is the
- * step without these spans; else it is the step. The slowest rank is the one with the largest own time, if that exceeds
- * the median of the others by 5 %, by three standard errors (from the MAD), and by 2 % of the step.
+ * step without these spans; else it is the step. Of processes that were never seen to synchronise none is the slowest.
+ * The slowest rank is the one with the largest own time, if that exceeds the median of the others by 5 %, by three
+ * standard errors (from the MAD), and by 2 % of the step.
  *
  * Texts belong to the model and are valid until the next model_apply. NAN or NULL = unknown. */
 #ifndef PMTOP_MODEL_RANKS_RANKS_H

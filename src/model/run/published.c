@@ -85,6 +85,8 @@ void run_set_meta(struct run *run, const char *key, const char *value)
 		put_text(run->world, sizeof run->world, value);
 	if (strcmp(key, "rank.certain") == 0)
 		run->is_rank_guessed = strcmp(value, "no") == 0;
+	if (strcmp(key, "rank.apart") == 0)
+		run->is_rank_apart = strcmp(value, "yes") == 0;
 	if (strcmp(key, "between") == 0)
 		note_phase_between(run);
 }

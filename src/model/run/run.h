@@ -248,6 +248,7 @@ struct run {
 	char name[128], uuid[33], abi[16];
 	char rank[16], world[16]; /* meta RANK / WORLD_SIZE, or empty */
 	bool is_rank_guessed;     /* meta rank.certain is "no" */
+	bool is_rank_apart;       /* meta rank.apart is "yes": it waits for no other, as far as is known */
 	char ended[96];           /* why it ended; empty while it lives */
 	bool has_ended_orderly;   /* it said so itself */
 	int64_t start_ns;

@@ -137,6 +137,8 @@ static void place_steps(struct stacks_state *stacks, const struct sampled *sampl
 		sampled->process.pid == stacks->target->pid && siblings[sampled - stacks->sampled].is_rank;
 	if (!stacks_job_is_rank(&job))
 		stacks_siblings_job(siblings, stacks->sampled_count, (size_t)(sampled - stacks->sampled), &job);
+	if (job.certain)
+		job.apart = sampled->spawned.is_distributed ? "no" : "yes";
 	stacks_steps_place(sampled->loaders.steps, &job, sampled->process.is_elsewhere);
 }
 

@@ -261,7 +261,7 @@ enum status py_sampler_sample(struct py_sampler *sampler, int64_t now_ns, struct
 		return errno == ESRCH ? STATUS_END : STATUS_AGAIN;
 	out->is_whole = py_walk(sampler->process, sampled_thread(sampler), PY_QUICK, sampler->walker, &sampler->walk);
 	if (!out->is_whole && sampler->walk.count == 0) {
-		sampler->thread = sampler->followed = 0;
+		sampler->thread = 0; /* both threads are looked for again: the one that is followed may have ended */
 		return errno == ESRCH ? STATUS_END : STATUS_AGAIN;
 	}
 	out->is_cut = sampler->walk.is_cut;

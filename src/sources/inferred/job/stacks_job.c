@@ -160,14 +160,15 @@ bool stacks_job_is_equal(const struct stacks_job *a, const struct stacks_job *b)
 {
 	return strcmp(a->rank, b->rank) == 0 && strcmp(a->local_rank, b->local_rank) == 0 &&
 		strcmp(a->world_size, b->world_size) == 0 && strcmp(a->run_id, b->run_id) == 0 && a->certain == b->certain &&
-		a->devices_key == b->devices_key && strcmp(a->devices, b->devices) == 0;
+		a->apart == b->apart && a->devices_key == b->devices_key && strcmp(a->devices, b->devices) == 0;
 }
 
 bool stacks_job_meta(const struct stacks_job *job, size_t at, const char **key, const char **value)
 {
 	const char *const rows[STACKS_JOB_KEYS][2] = { { "RANK", job->rank }, { "LOCAL_RANK", job->local_rank },
 		{ "WORLD_SIZE", job->world_size }, { "run_id", job->run_id },
-		{ "rank.certain", job->certain ? job->certain : "" }, { job->devices_key, job->devices } };
+		{ "rank.certain", job->certain ? job->certain : "" }, { "rank.apart", job->apart ? job->apart : "" },
+		{ job->devices_key, job->devices } };
 	*key = rows[at][0];
 	*value = rows[at][1];
 	return *key && **value;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { STACKS_JOB_KEYS = 6, STACKS_JOB_RANK_SIZE = 16, STACKS_JOB_ID_SIZE = 512, STACKS_JOB_DEVICES_SIZE = 193 };
+enum { STACKS_JOB_KEYS = 7, STACKS_JOB_RANK_SIZE = 16, STACKS_JOB_ID_SIZE = 512, STACKS_JOB_DEVICES_SIZE = 193 };
 
 /* Empty texts are unknown. */
 struct stacks_job {
@@ -16,6 +16,7 @@ struct stacks_job {
 	bool is_led; /* rank 0 of the job is its parent and started it, as Lightning does: it has NODE_RANK, but no RANK */
 	const char
 		*certain; /* of a rank that a Python process has spawned: "yes", or "no": by the order of starts; else NULL */
+	const char *apart; /* of such a rank: "yes" until it was seen to call torch.distributed, then "no"; else NULL */
 	const char *devices_key; /* CUDA_VISIBLE_DEVICES, or another vendor's; NULL = none is set */
 	char devices[STACKS_JOB_DEVICES_SIZE];
 };

@@ -117,6 +117,8 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 		seen->restarts += is_back && is_anew;
 		uint64_t by = is_back ? 0 : loop->position - before->position;
 		seen->advanced += by;
+		seen->forward += by > 0 && !is_anew;
+		seen->anew += is_anew;
 		seen->stride = common_divisor(seen->stride, by);
 		return false;
 	}

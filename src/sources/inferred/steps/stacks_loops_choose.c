@@ -5,11 +5,12 @@
 
 #include "src/base/clock.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/steps/stacks_loops_part.h"
 #include "src/sources/inferred/sums/stacks_tree.h"
 
-enum { TURNS_MIN = 6, READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, RATE_MAX = 2000 };
+enum { TURNS_MIN = 6, READS_MIN = 8, FORWARD_MIN = 3, OTHER_READS_MIN = 20, TRAINED_MIN = 10, RATE_MAX = 2000 };
 /* Of readings at most CLOSE_NS apart, one in so many finds the loop begun anew. */
-enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3, UPDATES_MIN = 8 };
+enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3, UPDATES_MIN = 8, WITHOUT_BACKWARD_MIN = 8 };
 /* The share of readings that find it beside. */
 #define BESIDE_MIN_RATIO 0.1
 #define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
@@ -85,6 +86,17 @@ static bool is_list_of_parts(const struct seen *seen)
 		!stacks_tree_is_own_file(seen->file);
 }
 
+/* A `for` whose position is unknown goes on when an int that it adds the same to does. */
+static uint64_t advanced_in(const struct stacks_loops *loops, const struct seen *seen)
+{
+	uint64_t most = seen->advanced;
+	bool is_unknown = !stacks_loop_is_variable(&seen->loop) && !seen->loop.has_position;
+	for (const struct seen *sum = loops->seen; is_unknown && sum < loops->seen + loops->seen_count; sum++)
+		if (stacks_loop_is_of(sum, seen) && sum->loop.is_sum && sum->loop.is_by_same && !sum->goes_back)
+			most = sum->advanced > most ? sum->advanced : most;
+	return most;
+}
+
 /* Without PyTorch: by the time in it. While the next pass is awaited the readings are more frequent, so the loop with
  * the steps remains it. */
 static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
@@ -92,7 +104,7 @@ static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
 	bool is_in_epoch = false;
 	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
 		is_in_epoch |= outer->is_epoch && stacks_loop_is_within(seen, outer);
-	return seen->advanced > 0 && stacks_loop_per_second(seen) <= RATE_MAX && !is_comprehension(seen) &&
+	return advanced_in(loops, seen) > 0 && stacks_loop_per_second(seen) <= RATE_MAX && !is_comprehension(seen) &&
 		!is_part_of_step(loops, seen) && !is_list_of_parts(seen) &&
 		(stacks_loop_is_of(seen, loops->steps) || 10 * seen->reads >= (is_in_epoch ? 5u : 7u) * loops->reads);
 }
@@ -109,11 +121,30 @@ static bool may_have_steps_within(const struct stacks_loops *loops, const struct
 	return false;
 }
 
+/* Without PyTorch: most of the time goes in a `for` inside this one over a generator whose position is unknown: the
+ * batches, perhaps. */
+static bool has_generator_within(const struct stacks_loops *loops, const struct seen *outer)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (seen->loop.kind == PY_LOOP_GENERATOR && !seen->loop.has_position && seen->advanced == 0 &&
+			!is_comprehension(seen) && stacks_loop_is_inside(seen, outer) && 10 * seen->reads >= 7 * loops->reads)
+			return true;
+	return false;
+}
+
+/* "for optimizer in optimizers: optimizer.step()": backward runs elsewhere. The optimizer may run backward itself, in a
+ * closure. */
+static bool has_optimizer_alone(const struct seen *seen, const struct seen *most)
+{
+	return seen->trained == seen->optimized &&
+		(most->trained > most->optimized || seen->optimized < WITHOUT_BACKWARD_MIN);
+}
+
 /* Whether the steps are in this loop, by what was seen to run in it. */
 static bool has_training(const struct stacks_loops *loops, const struct seen *seen, const struct seen *most)
 {
 	if (most->optimized)
-		return 10 * seen->optimized >= 8 * most->optimized;
+		return 10 * seen->optimized >= 8 * most->optimized && !has_optimizer_alone(seen, most);
 	if (most->trained)
 		return 10 * seen->trained >= 8 * most->trained;
 	return !loops->has_torch && has_time(loops, seen);
@@ -129,12 +160,19 @@ static int name_rank(const char *name)
 	return COUNTERS;
 }
 
+/* What a loop assigns is often no count: an action of an agent. Without +=, it must be seen to grow within one pass. */
+static bool may_be_none(const struct seen *seen)
+{
+	return seen->loop.kind == PY_LOOP_INT && !seen->loop.is_sum &&
+		(seen->forward < FORWARD_MIN || 2 * seen->anew > seen->reads);
+}
+
 int stacks_loop_quality(const struct seen *seen)
 {
 	const struct py_loop *loop = &seen->loop;
 	bool is_other = loop->is_compared ? seen->stride != 1 : loop->is_sum && !loop->is_by_same;
 	/* Other things than iterations: tokens, the steps of environments. */
-	if (!loop->has_position || seen->goes_back || is_other)
+	if (!loop->has_position || seen->goes_back || is_other || may_be_none(seen))
 		return -1;
 	if (loop->kind == PY_LOOP_PROGRESS)
 		return *loop->name && seen->stride != 1 ? -1 : 1 + loop->is_relative; /* a bar may count images */
@@ -188,7 +226,8 @@ static const struct seen *goes_on_around(const struct stacks_loops *loops, const
 {
 	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
 		if (stacks_loop_is_inside(seen, outer) && !outer->is_epoch && outer->advanced > 0 &&
-			!outer->loop.is_in_generator && !stacks_loop_is_of_standard_library(outer))
+			!outer->loop.is_in_generator && !stacks_loop_is_of_standard_library(outer) &&
+			!stacks_loops_tries_runs(outer->file))
 			return outer;
 	return NULL;
 }
@@ -345,7 +384,8 @@ static struct seen *choose(struct stacks_loops *loops)
 			loops->close_until_ns = loops->read_ns + CLOSE_WATCH_NS;
 		return NULL;
 	}
-	if (!most.trained && inner->is_epoch && may_have_steps_within(loops, inner))
+	if (!most.trained &&
+		((inner->is_epoch && may_have_steps_within(loops, inner)) || has_generator_within(loops, inner)))
 		return NULL;
 	/* The loop of the steps may not be seen: C code runs it (functools.reduce), or it cannot be read. */
 	if (inner->is_epoch && !loops->wanted && most.trained &&

@@ -169,6 +169,11 @@ static bool number_of_for(const struct seen *seen, const struct py_loop *loop, s
 	return out->number > 0;
 }
 
+static bool is_of_place(const struct seen *seen, const struct place *place)
+{
+	return strcmp(seen->function, place->function) == 0;
+}
+
 /* Whether an int has counted the epoch in progress, and how far it counts; 0 = unknown. */
 static bool is_counted_before(
 	struct stacks_loops *loops, const struct seen *seen, const struct place *place, uint64_t *end)
@@ -176,7 +181,7 @@ static bool is_counted_before(
 	struct py_loop_bound bound;
 	bool is_read = seen->work.ip && py_loop_bound(loops->reader, &seen->loop, seen->work.ip, &bound);
 	*end = is_read && bound.has_end ? bound.end : 0;
-	if (strcmp(seen->function, place->function) == 0)
+	if (is_of_place(seen, place))
 		return seen->loop.line > 0 && seen->loop.line < place->line;
 	return is_read && bound.is_behind;
 }
@@ -188,7 +193,8 @@ static bool number_of_int(struct stacks_loops *loops, const struct seen *seen, c
 	const struct seen *steps = place->steps;
 	uint64_t advanced = seen->advanced + (loop->position - seen->loop.position);
 	if (seen->goes_back || loop->position < seen->loop.position || advanced == 0 ||
-		loop->position < seen->first_value || (steps && steps->loop.has_position && advanced > steps->restarts + 1u))
+		loop->position < seen->first_value || (is_of_place(seen, place) && place->line == 0) ||
+		(steps && steps->loop.has_position && advanced > steps->restarts + 1u))
 		return false;
 	/* What is assigned above the step loop counts the epoch that begins. */
 	bool is_before = is_counted_before(loops, seen, place, &out->count);
@@ -245,6 +251,27 @@ bool stacks_loop_has_seldom(const struct seen *outer, const struct seen *steps)
 	return steps->loop.has_position && outer->advanced > SELDOM_RATIO * (steps->restarts + UINT64_C(1));
 }
 
+static bool has_read(const struct stacks_loops *loops, uint64_t code, unsigned depth)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (seen->loop.code == code && seen->loop.depth == depth)
+			return true;
+	return false;
+}
+
+/* "while not self.is_done: for _ in range(epochs):": what is around it and cannot be read may count the epochs. In
+ * "while self.epoch < self.epochs:" the int does. */
+static bool is_within_counted(const struct stacks_loops *loops, const struct seen *epochs)
+{
+	for (unsigned depth = 0; depth < epochs->loop.depth; depth++)
+		if (!has_read(loops, epochs->loop.code, depth))
+			return true;
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (is_epoch_int(&seen->loop) && seen->loop.is_compared && stacks_loop_is_inside(epochs, seen))
+			return true;
+	return false;
+}
+
 static enum rank rank_of(const struct stacks_loops *loops, const struct seen *seen, const struct seen *steps)
 {
 	const struct py_loop *loop = &seen->loop;
@@ -255,7 +282,7 @@ static enum rank rank_of(const struct stacks_loops *loops, const struct seen *se
 	if (stacks_loop_is_variable(loop))
 		return is_epoch_int(loop) && !seen->is_target ? RANK_INT : RANK_NONE;
 	if (seen->is_epoch)
-		return RANK_NAMED;
+		return is_within_counted(loops, seen) ? RANK_NONE : RANK_NAMED;
 	bool is_around = steps && is_directly_around(steps, seen) && !stacks_loop_has_seldom(seen, steps);
 	return is_around && !stacks_loops_is_part(loops, seen) ? RANK_AROUND : RANK_NONE;
 }

@@ -27,8 +27,7 @@ static bool is_of_same_project(const struct seen *a, const struct seen *b)
 	return stacks_tree_is_own_file(a->file) && stacks_tree_is_own_file(b->file);
 }
 
-/* They call the function that trains once for each trial. */
-static bool tries_runs(const char *file)
+bool stacks_loops_tries_runs(const char *file)
 {
 	static const char *const libraries[] = { "/optuna/", "/hyperopt/", "/ray/", "/skopt/", "/nevergrad/",
 		"/sklearn/model_selection/" };
@@ -53,7 +52,7 @@ bool stacks_loops_is_part(const struct stacks_loops *loops, const struct seen *e
 		bool is_around = stacks_loop_is_inside(epochs, outer) && outer->read_ns >= epochs->read_ns &&
 			can_repeat(outer) && !stacks_loop_is_of_standard_library(outer);
 		if (is_around &&
-			(is_of_same_project(epochs, outer) || tries_runs(outer->file) ||
+			(is_of_same_project(epochs, outer) || stacks_loops_tries_runs(outer->file) ||
 				(epochs->restarts > 0 && outer->advanced > 0)))
 			return true;
 	}

@@ -7,5 +7,7 @@
 
 /* How many epochs it has says nothing of the whole run then. */
 bool stacks_loops_is_part(const struct stacks_loops *loops, const struct seen *epochs);
+/* Whether a loop of this file calls the function that trains once for each trial. */
+bool stacks_loops_tries_runs(const char *file);
 
 #endif

@@ -16,7 +16,8 @@ struct seen {
 	bool is_epoch;        /* "epoch" is in its line */
 	uint64_t first_value; /* of an int that counts epochs: what its first epoch has */
 	bool goes_back;
-	uint64_t stride; /* what divides all its advances; 0 = there was none */
+	unsigned forward, anew; /* of an int: readings that found it larger, and those after a loop around it went on */
+	uint64_t stride;        /* what divides all its advances; 0 = there was none */
 	/* Of an int that counts steps. Which instruction ran most often when training was sampled, or else when it was
 	 * read: the work of a step. */
 	struct {

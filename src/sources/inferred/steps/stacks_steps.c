@@ -207,8 +207,10 @@ static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t
 	steps->epoch_key = epoch->key;
 	renumber(steps, steps->next_index + 1, epoch->number);
 	bool is_known = epoch->number > 0 && epoch->number < EPOCH_UNKNOWN;
+	steps->restarts |= is_known && steps->is_numbered && epoch->number <= steps->next_index;
 	steps->is_numbered |= is_known || (epoch->is_first && steps->state.epochs_begun == 0);
-	if (!is_known && steps->state.epochs_planned > 0 && steps->next_index >= steps->state.epochs_planned)
+	bool is_beyond = steps->state.epochs_planned > 0 && steps->next_index >= steps->state.epochs_planned;
+	if (!is_known && (is_beyond || steps->restarts))
 		steps->is_numbered = false;
 	/* pmtop started in a later epoch, missed one, or took a pass of validation for one */
 	steps->state.epoch_index = is_known ? (uint32_t)epoch->number - 1 : steps->next_index;

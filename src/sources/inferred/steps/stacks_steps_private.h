@@ -68,6 +68,7 @@ struct stacks_steps {
 	size_t loader_count;
 	struct loader loaders[STEPS_LOADERS_MAX];
 	uint64_t epoch_key;  /* of the current epoch, as in struct py_counted */
+	bool restarts;       /* the numbers of epochs begin anew: for another fold, another client */
 	bool is_numbered;    /* state.epoch_index is the number of the epoch, not only of the pass */
 	uint32_t next_index; /* of the next epoch, if nothing shows another one */
 	uint64_t current;    /* serial of the epoch whose batch is open; 0 = none */

@@ -45,6 +45,7 @@ enum py_role {
 	PY_ROLE_SMALL_INT = 'i', /* since 3.14: its argument */
 	PY_ROLE_LOCAL = 'l',
 	PY_ROLE_LOCAL_TWO = 'w', /* since 3.13: two locals */
+	PY_ROLE_CELL = 'h',      /* what a cell holds: a local that a nested function shares */
 	PY_ROLE_GLOBAL = 'o',
 	PY_ROLE_NAME = 'm',
 	PY_ROLE_NULL = 'u',

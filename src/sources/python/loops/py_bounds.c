@@ -5,6 +5,7 @@
 #include "src/sources/python/loops/py_operands.h"
 #include "src/sources/python/loops/py_paths.h"
 #include "src/sources/python/py_objects.h"
+#include "src/sources/python/remote.h"
 
 /* What a search reads. */
 struct search {
@@ -44,6 +45,11 @@ static bool read_base(struct search *search, const struct py_operand *operand, u
 	if (operand->role == PY_ROLE_LOCAL) {
 		*object = operand->index < search->frame->local_count ? search->frame->objects[operand->index] : 0;
 		return *object != 0;
+	}
+	if (operand->role == PY_ROLE_CELL) {
+		uint32_t local = operand->index + search->code->cells;
+		return local < search->frame->local_count && search->frame->objects[local] &&
+			remote_word(search->process->pid, search->frame->objects[local] + PY_CELL_CONTENT, object) && *object;
 	}
 	/* A name of a class's body, or of exec(), may be no global. */
 	return (operand->role == PY_ROLE_GLOBAL || search->code->is_module) && find_global(search, operand->index, object);

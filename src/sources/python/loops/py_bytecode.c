@@ -328,6 +328,8 @@ static void add_compared(struct py_bytecode *code, const struct py_exit *exit, c
 	if (operand->role == PY_ROLE_CONSTANT || operand->shift_sign || is_assigned(code, operand))
 		return;
 	if (operand->name_count > 0) {
+		struct py_operand base = { .role = operand->role, .index = operand->index };
+		store.is_rebound = is_assigned(code, &base);
 		store.index = operand->names[--store.holder.name_count];
 		store.role = store.index & PY_OPERAND_KEY ? PY_ROLE_STORE_SUBSCRIPT : PY_ROLE_STORE_ATTRIBUTE;
 	} else if (operand->role != PY_ROLE_LOCAL) {

@@ -17,7 +17,7 @@ enum { PY_OPERAND_NAMES = 4, PY_EXIT_SIDES = 2 };
 #define PY_NO_INDEX UINT32_MAX
 /* In place of the index of a constant: an int itself, below 256. */
 #define PY_SMALL_INT UINT32_C(0x80000000)
-/* With the index of a constant: a key, and no attribute's name. */
+/* With the index of a constant, or PY_SMALL_INT: a key, and no attribute's name. */
 #define PY_OPERAND_KEY UINT32_C(0x40000000)
 
 /* What a `for` iterates over, where its code is one call of a global by its name, or one local. */
@@ -58,7 +58,7 @@ struct py_code_loop {
 
 /* "step", "args.max_steps", "self.config.steps", "state['step']", 1000; "args.max_steps - 1". */
 struct py_operand {
-	enum py_role role; /* PY_ROLE_LOCAL, _GLOBAL, _NAME, or _CONSTANT */
+	enum py_role role; /* PY_ROLE_LOCAL, _CELL, _GLOBAL, _NAME, or _CONSTANT */
 	uint32_t index;    /* as that role's instruction has it, or PY_SMALL_INT */
 	/* Attributes and items of it, each of the one before: indices into co_names, or PY_OPERAND_KEY. */
 	size_t name_count;
@@ -78,6 +78,7 @@ struct py_store {
 	/* Of a sum: what is added, a constant or a variable that no loop of the code assigns. Role 0: something else. */
 	struct py_operand added;
 	bool is_compared; /* nothing in the loop assigns it, so something that it calls may */
+	bool is_rebound;  /* of these: the loop assigns the variable that leads to it: `state = state.next()` */
 };
 
 /* A comparison of which one result ends its loop, without an exception, and the other one does not. */

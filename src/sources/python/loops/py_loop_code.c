@@ -186,9 +186,10 @@ static bool read_path(const struct py_process *process, const struct py_loop_cod
 	names[holder->name_count] = store->index;
 	if (!py_path_make(process, code->names, code->constants, names, holder->name_count + 1, &variable->path))
 		return false;
-	if (holder->role == PY_ROLE_LOCAL)
-		snprintf(variable->name, sizeof variable->name, "%s",
-			holder->index < code->local_count ? code->local_names[holder->index] : "");
+	uint32_t local = holder->index + (holder->role == PY_ROLE_CELL ? code->cells : 0);
+	if (holder->role == PY_ROLE_LOCAL || holder->role == PY_ROLE_CELL)
+		snprintf(
+			variable->name, sizeof variable->name, "%s", local < code->local_count ? code->local_names[local] : "");
 	else if (!py_loop_item(process, code->names, holder->index, &variable->base_key) ||
 		!py_text_read(process, variable->base_key, variable->name, sizeof variable->name))
 		return false;
@@ -224,7 +225,7 @@ static void find_variables(const struct py_process *process, const unsigned char
 		if (variable.is_cell && offsets->own_cells != PY_NOWHERE) {
 			uint64_t own = 0;
 			tuple = word_at(head, offsets->own_cells);
-			variable.local += code->plain_count;
+			variable.local += code->cells;
 			if (!remote_word(process->pid, tuple + TUPLE_SIZE, &own))
 				continue;
 			if (index >= own) {
@@ -245,11 +246,16 @@ static void find_variables(const struct py_process *process, const unsigned char
 	code->bytecode->store_count = kept;
 }
 
-static void find_names(const struct py_process *process, struct py_loop_code *code)
+static void find_names(const struct py_process *process, const unsigned char *head, struct py_loop_code *code)
 {
+	const struct offsets *offsets = offsets_of(process);
 	uint64_t names[PY_FRAME_LOCALS_MAX];
 	size_t max = code->local_count < PY_FRAME_LOCALS_MAX ? code->local_count : PY_FRAME_LOCALS_MAX,
 		   count = py_items_read(process, code->locals, names, max);
+	if (offsets->own_cells != PY_NOWHERE && count == code->cells) {
+		count += py_items_read(process, word_at(head, offsets->own_cells), names + count, max - count);
+		count += py_items_read(process, word_at(head, offsets->free_cells), names + count, max - count);
+	}
 	for (size_t i = 0; i < count; i++)
 		if (!py_text_read(process, names[i], code->local_names[i], sizeof *code->local_names))
 			code->local_names[i][0] = '\0';
@@ -294,7 +300,7 @@ static bool read_loops(const struct py_process *process, const unsigned char *he
 	out->local_names = calloc(out->local_count + 1, sizeof *out->local_names);
 	if (!out->loop_lines || !out->variables || !out->calls || !out->local_names)
 		return false;
-	find_names(process, out);
+	find_names(process, head, out);
 	find_variables(process, head, out);
 	for (size_t i = 0; i < bytecode->loop_count; i++)
 		find_call(process, out, &bytecode->loops[i].iterated, &out->calls[i]);
@@ -317,7 +323,8 @@ static bool read_code(const struct py_process *process, uint64_t address, struct
 	out->constants = word_at(head, offsets->constants);
 	out->locals = word_at(head, offsets->locals);
 	out->stack_size = half_at(head, offsets->stack_size);
-	out->local_count = out->plain_count = half_at(head, offsets->local_count);
+	out->local_count = half_at(head, offsets->local_count);
+	out->cells = offsets->own_cells == PY_NOWHERE ? 0 : out->local_count;
 	if (out->local_count > INT16_MAX || out->stack_size > INT16_MAX)
 		return false;
 	if (offsets->own_cells != PY_NOWHERE &&

@@ -9,7 +9,7 @@
 #include "src/sources/python/loops/py_loops.h"
 #include "src/sources/python/loops/py_paths.h"
 
-enum { PY_CODES_RETAINED = 1024, PY_FRAME_LOCALS_MAX = 256, PY_FRAME_STACK_MAX = 96 };
+enum { PY_CELL_CONTENT = 16, PY_CODES_RETAINED = 1024, PY_FRAME_LOCALS_MAX = 256, PY_FRAME_STACK_MAX = 96 };
 
 struct py_loop_variable {
 	char name[PY_LOOP_NAME_SIZE];
@@ -34,7 +34,7 @@ struct py_loop_code {
 	uint64_t address, lines;           /* `lines`: its line table, by which it is known again */
 	uint64_t names, constants, locals; /* tuples */
 	uint32_t local_count, stack_size;
-	uint32_t plain_count; /* locals before the cells; to 3.10 */
+	uint32_t cells; /* what to add to the index of a cell for that of its local: to 3.10 the locals before them */
 	bool is_module;
 	char *function, *file;                  /* NULL: unknown */
 	struct py_bytecode *bytecode;           /* NULL: it has no loops, or could not be read */

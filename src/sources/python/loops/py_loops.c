@@ -249,7 +249,7 @@ bool py_loops_is_generator(struct py_loops *loops, uint64_t code)
 
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop)
 {
-	return py_loop_view(&loops->iterators, loop);
+	return loop->guards.rebound ? py_variable_poll_rebound(loops, loop) : py_loop_view(&loops->iterators, loop);
 }
 
 bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end)

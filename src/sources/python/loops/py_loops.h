@@ -58,6 +58,7 @@ struct py_loop_guards {
 	bool has_inner_length;               /* the length follows from positions of several iterators */
 	bool is_composite;                   /* the source advances before the loop gets its item */
 	uint64_t slot;                       /* of an int: the word with its address */
+	size_t rebound;                      /* of an int of an object that the loop replaces: 1 + its assignment */
 	uint64_t source, type;               /* the object that holds the position, and its type */
 	uint64_t origin;                     /* what the source stores before its first item */
 	uint64_t value[PY_LOOP_VALUE_WORDS]; /* of the source, as last read */

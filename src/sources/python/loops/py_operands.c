@@ -18,7 +18,7 @@ static bool read_local(const struct py_instruction *instruction, struct py_curso
 	return true;
 }
 
-/* A local, a global or a constant. */
+/* A local, what a cell holds, a global or a constant. */
 static bool read_base(const struct py_graph *graph, struct py_cursor *cursor, struct py_operand *out)
 {
 	const struct py_instruction *instruction = &graph->all[cursor->at];
@@ -29,6 +29,7 @@ static bool read_base(const struct py_graph *graph, struct py_cursor *cursor, st
 	case PY_ROLE_STORE_AND_LOAD: return read_local(instruction, cursor, out);
 	case PY_ROLE_GLOBAL: out->index = instruction->argument >> (graph->minor >= 11); break;
 	case PY_ROLE_NAME:
+	case PY_ROLE_CELL:
 	case PY_ROLE_CONSTANT: out->index = instruction->argument; break;
 	case PY_ROLE_SMALL_INT:
 		if (instruction->argument >= 256)
@@ -52,6 +53,14 @@ static bool is_subscript(const struct py_graph *graph, int at)
 	return graph->all[at].role == PY_ROLE_SUBSCRIPT || is_binary(graph, &graph->all[at], SUBSCRIPT);
 }
 
+/* False: it is no constant. */
+static bool read_key(const struct py_instruction *instruction, uint32_t *name)
+{
+	bool is_small = instruction->role == PY_ROLE_SMALL_INT && instruction->argument < 256;
+	*name = PY_OPERAND_KEY | (is_small ? PY_SMALL_INT : 0) | instruction->argument;
+	return is_small || instruction->role == PY_ROLE_CONSTANT;
+}
+
 /* An attribute, or an item with a constant key. */
 static bool read_name(const struct py_graph *graph, struct py_cursor *cursor, uint32_t *name)
 {
@@ -61,9 +70,8 @@ static bool read_name(const struct py_graph *graph, struct py_cursor *cursor, ui
 		cursor->at--;
 		return !cursor->is_half;
 	}
-	if (!is_subscript(graph, cursor->at) || cursor->at < 1 || graph->all[cursor->at - 1].role != PY_ROLE_CONSTANT)
+	if (!is_subscript(graph, cursor->at) || cursor->at < 1 || !read_key(&graph->all[cursor->at - 1], name))
 		return false;
-	*name = PY_OPERAND_KEY | graph->all[cursor->at - 1].argument;
 	cursor->at -= 2;
 	return !cursor->is_half;
 }
@@ -137,9 +145,8 @@ bool py_operand_of_sum(const struct py_graph *graph, int store, struct py_store 
 	int from = read - turns - 1;
 	struct py_cursor cursor = { from, false };
 	if (is_item) {
-		if (!is_subscript(graph, read) || graph->all[from].role != PY_ROLE_CONSTANT)
+		if (!is_subscript(graph, read) || !read_key(&graph->all[from], &out->index))
 			return false;
-		out->index = PY_OPERAND_KEY | graph->all[from].argument;
 		cursor.at--;
 	} else if (graph->all[read].role != PY_ROLE_ATTRIBUTE ||
 		graph->all[read].argument >> (graph->minor >= 12) != graph->all[store].argument)
@@ -173,6 +180,7 @@ bool py_operand_is_stored(const struct py_operand *operand, const struct py_stor
 	struct py_operand holder = *operand;
 	switch (store->role) {
 	case PY_ROLE_STORE_FAST: return operand->name_count == 0 && is_same_base(operand, PY_ROLE_LOCAL, store->index);
+	case PY_ROLE_STORE_CELL: return operand->name_count == 0 && is_same_base(operand, PY_ROLE_CELL, store->index);
 	case PY_ROLE_STORE_NAME:
 	case PY_ROLE_STORE_GLOBAL: return operand->name_count == 0 && is_same_base(operand, PY_ROLE_GLOBAL, store->index);
 	case PY_ROLE_STORE_ATTRIBUTE:

@@ -1,5 +1,5 @@
 /* py_paths.h: attributes and items with constant keys, each of the object before: "self.config.steps",
- * "state['step']". Private to src/sources/python/loops. */
+ * "state['step']", "run[0]". Private to src/sources/python/loops. */
 #ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_PATHS_H
 #define PMTOP_SOURCES_PYTHON_LOOPS_PY_PATHS_H
 
@@ -12,7 +12,8 @@ struct py_path {
 	size_t count;
 	struct py_path_step {
 		char name[PY_LOOP_NAME_SIZE]; /* of the attribute, or the key's text */
-		bool is_key;
+		bool is_key, is_index;        /* of a dict; of a list, which has it at `index` */
+		uint64_t index;
 	} steps[PY_OPERAND_NAMES];
 };
 
@@ -21,7 +22,8 @@ bool py_path_make(const struct py_process *process, uint64_t names, uint64_t con
 	size_t count, struct py_path *out);
 /* Appends it as in a program to a text of PY_LOOP_NAME_SIZE. False: there is no room. */
 bool py_path_write(const struct py_path *path, char *text);
-/* An attribute of an instance, or else of its class, or of a class; the item of a dict. */
+/* An attribute of an instance, or else of its class, or of a class, or the field of a namedtuple; the item of a dict or
+ * of a list. */
 bool py_path_step_find(struct py_attributes *attributes, uint64_t object, const struct py_path_step *step,
 	struct py_attribute *out, uint64_t *value);
 /* The last object of the path. */

@@ -3,9 +3,8 @@
 #include <stdio.h>
 
 #include "src/sources/python/loops/py_bounds.h"
+#include "src/sources/python/loops/py_loop_view.h"
 #include "src/sources/python/remote.h"
-
-enum { CELL_CONTENT = 16 };
 
 bool py_variables_globals(struct py_reading *reading)
 {
@@ -33,21 +32,35 @@ static bool find_global(
 	return guard_all(loop, &attribute);
 }
 
+/* The object that a local, or the cell in it, holds. */
+static bool find_local(
+	struct py_reading *reading, uint32_t local, bool is_cell, struct py_loop *loop, uint64_t *slot, uint64_t *object)
+{
+	const struct py_process *process = reading->loops->iterators.process;
+	const struct py_loop_frame *frame = reading->frame;
+	if (local >= frame->local_count)
+		return false;
+	*slot = py_loop_local_slot(process, frame, local);
+	*object = frame->objects[local];
+	if (!is_cell)
+		return true;
+	if (!*object || !py_loop_guard_word(&loop->guards, *slot, *object))
+		return false;
+	*slot = *object + PY_CELL_CONTENT;
+	return remote_word(process->pid, *slot, object);
+}
+
 /* Of each object on the way the slot that leads on must not change, of the last one all that py_objects.h guards. */
 static bool find_at_path(struct py_reading *reading, const struct py_loop_variable *variable,
 	const struct py_operand *holder, struct py_loop *loop)
 {
-	const struct py_process *process = reading->loops->iterators.process;
-	const struct py_loop_frame *frame = reading->frame;
 	struct py_attribute attribute = { .slot = 0 };
 	uint64_t slot = 0, object = 0, value;
+	bool is_cell = holder->role == PY_ROLE_CELL;
+	uint32_t local = holder->index + (is_cell ? reading->frame->code->cells : 0);
 	if (variable->base_key ? !find_global(reading, variable->base_key, loop, &slot, &object)
-						   : holder->index >= frame->local_count)
+						   : !find_local(reading, local, is_cell, loop, &slot, &object))
 		return false;
-	if (!variable->base_key) {
-		slot = py_loop_local_slot(process, frame, holder->index);
-		object = frame->objects[holder->index];
-	}
 	for (size_t i = 0; i < variable->path.count; i++) {
 		if (!object || !py_loop_guard_word(&loop->guards, slot, object) ||
 			!py_path_step_find(
@@ -65,25 +78,14 @@ static bool find_at_path(struct py_reading *reading, const struct py_loop_variab
 bool py_variable_find(struct py_reading *reading, const struct py_loop_variable *variable, const struct py_store *store,
 	struct py_loop *loop)
 {
-	const struct py_process *process = reading->loops->iterators.process;
-	const struct py_loop_frame *frame = reading->frame;
 	switch (store->role) {
 	case PY_ROLE_STORE_FAST:
 	case PY_ROLE_STORE_CELL:
-		if (variable->local >= frame->local_count)
-			return false;
-		loop->slot = py_loop_local_slot(process, frame, variable->local);
-		loop->guards.source = frame->objects[variable->local];
-		if (!variable->is_cell)
-			return true;
-		if (!py_loop_guard_word(&loop->guards, loop->slot, loop->guards.source))
-			return false;
-		loop->slot = loop->guards.source + CELL_CONTENT;
-		return loop->guards.source && remote_word(process->pid, loop->slot, &loop->guards.source);
+		return find_local(reading, variable->local, variable->is_cell, loop, &loop->slot, &loop->guards.source);
 	case PY_ROLE_STORE_ATTRIBUTE:
 	case PY_ROLE_STORE_SUBSCRIPT: return find_at_path(reading, variable, &store->holder, loop);
 	case PY_ROLE_STORE_NAME:
-		if (!frame->code->is_module)
+		if (!reading->frame->code->is_module)
 			return false;
 		/* fall through */
 	default: return find_global(reading, variable->key, loop, &loop->slot, &loop->guards.source);
@@ -116,22 +118,24 @@ static bool count_additions(struct py_reading *reading, size_t store, struct py_
 	return true;
 }
 
-static void read_int(struct py_reading *reading, size_t store, struct py_loop *loop)
+/* False: it changes just now. */
+static bool take_int(struct py_reading *reading, size_t store, struct py_loop *loop)
 {
 	const struct py_loop_code *code = reading->frame->code;
 	const struct py_store *assigned = &code->bytecode->stores[store];
 	loop->kind = PY_LOOP_INT;
 	loop->guards.form = PY_FORM_INT;
 	loop->guards.slot = loop->slot;
+	loop->guards.rebound = assigned->is_rebound ? store + 1 : 0;
+	loop->object = assigned->is_rebound ? 0 : loop->object;
 	loop->depth = code->bytecode->loops[assigned->loop].depth;
 	loop->line = code->variables[store].line;
 	loop->loop_line = code->loop_lines[assigned->loop];
 	loop->is_sum = assigned->is_sum || assigned->is_compared;
 	loop->is_compared = assigned->is_compared;
 	snprintf(loop->name, sizeof loop->name, "%s", code->variables[store].name);
-	if (count_additions(reading, store, loop) &&
-		py_loop_guard_place(&loop->guards, reading->frame, assigned->loop, false))
-		py_reading_emit(reading, loop);
+	return count_additions(reading, store, loop) &&
+		py_loop_guard_place(&loop->guards, reading->frame, assigned->loop, false);
 }
 
 static bool is_plain_local(const struct py_loop_variable *variable)
@@ -171,7 +175,45 @@ void py_variables_read(struct py_reading *reading)
 		if (classes[i] == PY_CLASS_INT &&
 			py_variable_find(reading, &code->variables[i], &code->bytecode->stores[i], &loop) &&
 			!py_state_has(
-				&reading->loops->states, reading->loops->iterators.process, loop.object, code->variables[i].name))
-			read_int(reading, i, &loop);
+				&reading->loops->states, reading->loops->iterators.process, loop.object, code->variables[i].name) &&
+			take_int(reading, i, &loop))
+			py_reading_emit(reading, &loop);
 	}
+}
+
+/* -- objects that the loop replaces -- */
+
+enum { REBOUND_TRIES = 4 };
+
+static enum py_loop_reading poll_once(struct py_loops *loops, const struct py_loop_code *code, struct py_loop *loop)
+{
+	const struct py_activation at = { loop->frame, loop->code };
+	size_t store = loop->guards.rebound - 1;
+	struct py_loop_frame frame;
+	struct py_reading reading = { .loops = loops, .frame = &frame };
+	struct py_loop found = { .frame = loop->frame, .code = loop->code, .site = loop->site };
+	loops->has_globals = false;
+	if (!py_loop_frame_read(loops->iterators.process, &at, code, &frame) ||
+		!py_bytecode_is_in(code->bytecode, frame.offset, code->bytecode->stores[store].loop))
+		return PY_LOOP_ENDED;
+	if (!py_variable_find(&reading, &code->variables[store], &code->bytecode->stores[store], &found) ||
+		!take_int(&reading, store, &found) || py_loop_view(&loops->iterators, &found) != PY_LOOP_GOOD)
+		return PY_LOOP_UNSURE;
+	loop->position = found.position;
+	loop->has_position = true;
+	loop->slot = found.slot;
+	loop->guards = found.guards;
+	return PY_LOOP_GOOD;
+}
+
+enum py_loop_reading py_variable_poll_rebound(struct py_loops *loops, struct py_loop *loop)
+{
+	const struct py_loop_code *code = py_loop_code_checked(loops->iterators.codes, loop->code);
+	enum py_loop_reading reading = PY_LOOP_UNSURE;
+	if (!code || !code->bytecode || code->lines != loop->guards.places[0].lines ||
+		loop->guards.rebound > code->bytecode->store_count)
+		return PY_LOOP_ENDED;
+	for (unsigned i = 0; i < REBOUND_TRIES && reading == PY_LOOP_UNSURE; i++)
+		reading = poll_once(loops, code, loop);
+	return reading;
 }

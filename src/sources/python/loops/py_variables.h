@@ -12,5 +12,7 @@ bool py_variable_find(struct py_reading *reading, const struct py_loop_variable 
 	struct py_loop *loop);
 /* Emits the ints among them. */
 void py_variables_read(struct py_reading *reading);
+/* py_loop_poll of one whose object the loop replaces in each iteration (guards.rebound): it is found anew. */
+enum py_loop_reading py_variable_poll_rebound(struct py_loops *loops, struct py_loop *loop);
 
 #endif
