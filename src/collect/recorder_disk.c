@@ -194,6 +194,17 @@ static void sync_at_times(struct disk *disk)
 		stop(disk, errno, strerror(errno));
 }
 
+/* What is written to a removed file is lost. */
+static void stop_if_removed(struct disk *disk)
+{
+	struct stat file;
+	if (!disk->is_file || fstat(disk->fd, &file) != 0 || file.st_nlink > 0)
+		return;
+	if (!disk->file)
+		disk->state.blocks = 0;
+	stop(disk, ENOENT, "file removed");
+}
+
 void disk_write(struct disk *disk, const struct chunk *chunk)
 {
 	if (disk->state.stopped_ns)
@@ -211,6 +222,7 @@ void disk_write(struct disk *disk, const struct chunk *chunk)
 		if (write_all(disk, chunk->bytes.data, chunk->bytes.length)) {
 			disk->state.blocks += chunk->blocks;
 			sync_at_times(disk);
+			stop_if_removed(disk);
 		}
 	}
 	close_file(former);

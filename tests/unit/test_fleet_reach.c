@@ -14,6 +14,7 @@
 #include "src/fleet/fleet_output.h"
 #include "src/fleet/reach/fleet_command.h"
 #include "src/fleet/reach/fleet_frame.h"
+#include "src/fleet/reach/fleet_process.h"
 #include "src/fleet/reach/fleet_serve.h"
 #include "tests/support/suite.h"
 
@@ -350,6 +351,27 @@ START_TEST(what_a_host_that_has_ended_left_behind_is_killed)
 }
 END_TEST
 
+static void keep_line(void *context, const char *line) { snprintf(context, FLEET_PROCESS_LINE_SIZE, "%s", line); }
+
+/* When its process has ended, nobody reads a second time. */
+START_TEST(all_errors_that_a_pipe_holds_are_read_at_once)
+{
+	struct fleet_process process = FLEET_PROCESS_INIT;
+	char noise[60 * 1000], last[FLEET_PROCESS_LINE_SIZE] = "";
+	int ends[2];
+	memset(noise, 'n', sizeof noise);
+	noise[sizeof noise - 1] = '\n';
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(write(ends[1], noise, sizeof noise), sizeof noise);
+	ck_assert_int_eq(write(ends[1], "ssh: no route\n", 14), 14);
+	close(ends[1]);
+	process.fds[STDERR_FILENO] = ends[0];
+	ck_assert(fleet_process_read_errors(&process, keep_line, last));
+	ck_assert_str_eq(last, "ssh: no route");
+	fleet_process_detach(&process);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fleet_reach");
@@ -366,6 +388,7 @@ int main(void)
 	tcase_add_test(all, relay_is_started_as_its_host_is_and_runs_its_own_collect);
 	tcase_add_test(all, host_that_refuses_the_login_is_tried_ever_more_seldom);
 	tcase_add_test(all, stream_that_ends_within_a_minute_is_no_success);
+	tcase_add_test(all, all_errors_that_a_pipe_holds_are_read_at_once);
 	tcase_add_test(all, what_a_host_that_has_ended_left_behind_is_killed);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);

@@ -217,6 +217,19 @@ START_TEST(a_full_disk_ends_the_recording_behind_a_whole_block)
 }
 END_TEST
 
+START_TEST(a_file_that_is_removed_ends_the_recording)
+{
+	struct recorder *recorder = open_recorder();
+	struct recorder_state state = { 0 };
+	unlink(path);
+	for (uint64_t i = 0; i < 200; i++)
+		add(recorder, i, 10);
+	recorder_close(recorder, &state);
+	ck_assert_int_ne(state.stopped_ns, 0);
+	ck_assert_str_eq(state.why, "file removed; nothing was recorded");
+}
+END_TEST
+
 START_TEST(a_stalled_disk_costs_sets_that_are_counted_and_no_time)
 {
 	struct recorder_state state;
@@ -468,6 +481,7 @@ int main(void)
 		every_added_set_is_in_the_file,
 		an_existing_file_is_not_overwritten,
 		a_full_disk_ends_the_recording_behind_a_whole_block,
+		a_file_that_is_removed_ends_the_recording,
 		a_stalled_disk_costs_sets_that_are_counted_and_no_time,
 		a_disk_that_hangs_for_good_does_not_keep_pmtop,
 		a_file_of_the_set_size_is_followed_by_another,

@@ -10,6 +10,9 @@
 
 #include "src/base/files/start.h"
 
+/* 256 kB a call: all that a pipe holds when its process has ended, and of a flood a few ms of work. */
+enum { PIECES_MAX = 64 };
+
 static void close_fds(int fds[3])
 {
 	for (int i = 0; i < 3; i++) {
@@ -68,7 +71,8 @@ static void take_line(struct fleet_process *process, fleet_line_taker *take, voi
 	process->line_length = 0;
 }
 
-bool fleet_process_read_errors(struct fleet_process *process, fleet_line_taker *take, void *context)
+/* False: there may be more. */
+static bool read_piece(struct fleet_process *process, fleet_line_taker *take, void *context)
 {
 	char bytes[4096];
 	int fd = process->fds[STDERR_FILENO];
@@ -85,6 +89,14 @@ bool fleet_process_read_errors(struct fleet_process *process, fleet_line_taker *
 		process->fds[STDERR_FILENO] = -1;
 	}
 	return length < (ssize_t)sizeof bytes;
+}
+
+bool fleet_process_read_errors(struct fleet_process *process, fleet_line_taker *take, void *context)
+{
+	for (int i = 0; i < PIECES_MAX; i++)
+		if (read_piece(process, take, context))
+			return true;
+	return false;
 }
 
 int fleet_process_write(struct fleet_process *process, const char *bytes, size_t length)
