@@ -1,4 +1,6 @@
 """pmtop.torch.instrument() on real training loops: what pmtop says is what the loop did."""
+import collections
+import contextlib
 import itertools
 import os
 
@@ -235,6 +237,86 @@ def test_looking_at_one_batch_is_no_training(account, is_frozen):
     assert [batch.epoch for batch in region.batches() if batch.mode == "train"] == [2] * 4 + [3] * 4
     assert reported["epoch"]["ordinal"] == 2
     assert [(epoch.get("mode"), epoch["batches"]) for epoch in reported["epochs"]] == [("peek", 1), (None, 4), (None, 4)]
+
+
+def modes_and_epochs(region, reported):
+    return collections.Counter(batch.mode for batch in region.batches()), [(epoch.get("mode"), epoch["batches"]) for epoch in reported["epochs"]]
+
+
+@pytest.mark.parametrize("looks", [1, 3])
+def test_an_iterator_that_is_kept_after_a_look_hides_no_training(account, looks):
+    model, optimizer = make()
+    loader = DataLoader(data(16), batch_size=4)
+    kept = iter(loader)
+    for _ in range(looks):
+        next(kept)
+    for _ in range(2):
+        for x, y in loader:
+            account.learn(model, optimizer, x, y)
+    reported, region = Account.reported()
+    assert modes_and_epochs(region, reported) == ({"peek": 1, "train": 8}, [("peek", 1), (None, 4), (None, 4)])
+
+
+def test_a_loop_after_steps_whose_iterator_is_kept_has_all_its_batches(account):
+    """A search for the learning rate, say, before the training."""
+    model, optimizer = make()
+    loader = DataLoader(data(16), batch_size=4)
+    kept = iter(loader)
+    for _ in range(3):
+        account.learn(model, optimizer, *next(kept))
+    for _ in range(2):
+        for x, y in loader:
+            account.learn(model, optimizer, x, y)
+    reported, region = Account.reported()
+    assert modes_and_epochs(region, reported) == ({"train": 11}, [(None, 3), (None, 4), (None, 4)])
+
+
+def test_two_iterators_that_are_asked_in_turn_are_one_loop(account):
+    model, optimizer = make()
+    labelled, unlabelled = iter(DataLoader(data(24), batch_size=4)), iter(DataLoader(data(48), batch_size=4))
+    for _ in range(6):
+        x, y = next(labelled)
+        next(unlabelled)
+        account.learn(model, optimizer, x, y)
+    del labelled
+    reported, region = Account.reported()
+    assert modes_and_epochs(region, reported) == ({"train": 6}, [(None, 6)])
+
+
+@pytest.mark.parametrize("after", ["forward", "backward"])
+def test_a_batch_that_an_exception_ends_before_its_step_is_not_counted(account, after):
+    model, optimizer = make()
+    for epoch in range(3):
+        with contextlib.suppress(ArithmeticError):
+            for index, (x, y) in enumerate(DataLoader(data(16), batch_size=4)):
+                loss = nn.functional.mse_loss(model(x), y)
+                if after == "backward":
+                    loss.backward()
+                if epoch == 1 and index == 2:
+                    raise ArithmeticError
+                if after == "forward":
+                    loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+    reported, region = Account.reported()
+    assert modes_and_epochs(region, reported) == ({"train": 10, "peek": 1}, [(None, 4), (None, 2), (None, 4)])
+
+
+def test_update_bn_is_no_validation(account):
+    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+    optimizer, average = torch.optim.SGD(model.parameters(), lr=0.05), torch.optim.swa_utils.AveragedModel(model)
+    loader = DataLoader(data(16), batch_size=4)
+    for _ in range(2):
+        for x, y in loader:
+            account.learn(model, optimizer, x, y)
+        average.update_parameters(model)
+        torch.optim.swa_utils.update_bn(loader, average)
+        average.eval()
+        with torch.no_grad():
+            for x, _ in DataLoader(data(8), batch_size=4):
+                average(x)
+    reported, region = Account.reported()
+    assert modes_and_epochs(region, reported) == ({"train": 8, "update_bn": 8, "validation": 4}, [(None, 4), (None, 4)])
 
 
 def test_a_validation_that_is_left_at_a_limit_counts_what_it_worked_on(account):

@@ -159,6 +159,50 @@ def test_micro_batches_are_one_batch(account):
     assert all(batch.kind is None for batch in region.batches())
 
 
+def test_micro_batches_that_change_are_published_again(account):
+    """One batch with a further backward is no change."""
+    model, optimizer = make()
+    for step in range(12):
+        for _ in range(4 if step < 5 else 2 if step == 8 else 1):
+            nn.functional.mse_loss(model(get_batch(step)[0]), get_batch(step)[1]).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if step == 4:
+            assert Region(os.getpid()).meta["micro_batches"] == "4"
+    _, region = check(account, 12)
+    assert region.meta["micro_batches"] == "1"
+
+
+@pytest.mark.parametrize("how", ["SAM", "LBFGS", "another optimizer"])
+def test_a_backward_whose_gradients_do_not_accumulate_makes_no_micro_batch(account, how):
+    """The perturbation of sharpness-aware minimization; a closure that an optimizer calls again; the first step of an optimizer that follows another."""
+    model, optimizer = make()
+    steps = {"SAM": 10, "LBFGS": 10, "another optimizer": 30}[how]
+    optimizers = [optimizer] * steps
+    if how == "LBFGS":
+        optimizers = [torch.optim.LBFGS(model.parameters(), max_iter=3)] * steps
+    elif how == "another optimizer":
+        models = [make() for _ in range(3)]
+        optimizers = [optimizer for _, optimizer in models for _ in range(10)]
+
+    def closure():
+        optimizer.zero_grad()
+        loss = sum(nn.functional.mse_loss(one(get_batch(step)[0]), get_batch(step)[1]) for one in used)
+        loss.backward()
+        return loss
+
+    for step, optimizer in enumerate(optimizers):
+        used = [model] if how != "another optimizer" else [models[step // 10][0]]
+        if how == "LBFGS":
+            optimizer.step(closure)
+            continue
+        for _ in range(2 if how == "SAM" else 1):
+            closure()
+        optimizer.step()
+    _, region = check(account, steps)
+    assert "micro_batches" not in region.meta
+
+
 def test_a_model_in_evaluation_mode_trains(account):
     model, optimizer = make()
     model.eval()

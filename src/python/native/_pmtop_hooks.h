@@ -208,6 +208,7 @@ static PyObject *hook_zero_grad(PyObject *self, PyObject *const *given, Py_ssize
 		if (!note_unused_gradients(hook))
 			return NULL;
 		hook->loop->work |= WORK_ZERO_GRAD;
+		hook->loop->backwards = 0; /* what they made does not accumulate */
 	}
 	span_begins(hook->span);
 	PyObject *result = vector_call(hook->original, given, count, names);

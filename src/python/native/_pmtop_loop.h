@@ -46,7 +46,8 @@ struct loop {
 	char has_settled;                        /* a forward of a module in training mode begins one */
 	char was_in_eval;                        /* the last forward was of a module in evaluation mode */
 	unsigned long long steps_begun;          /* batches of this kind */
-	unsigned long long backwards, stepped;   /* backward calls in the open one; optimizer steps so far */
+	unsigned long long backwards, stepped;   /* in the open one since zero_grad; optimizer steps so far */
+	unsigned long long micro_batches;        /* backward calls in a batch, as published */
 	uintptr_t closer, cycle[OPEN_STEPS_MAX]; /* the optimizer whose step ends one; those that stepped in the open one */
 	unsigned cycle_count;
 	/* repeats: steps in the open one by optimizers that had stepped in it; patience: so many show no new closer.
@@ -102,6 +103,7 @@ static int loop_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 	Py_XDECREF((PyObject *)loop->device);
 	loop->device = (struct device *)device;
 	loop->loss = NAN;
+	loop->micro_batches = 1;
 	if (!loop->late)
 		loop->late = PyList_New(0);
 	return loop->late ? 0 : -1;
@@ -194,7 +196,7 @@ static int end_step_batch(struct loop *loop)
 	loop->is_busy = 1;
 	int is_fine = end_batch_of(loop);
 	loop->is_busy = 0;
-	if (is_fine && micro_batches > 1) {
+	if (is_fine && micro_batches && micro_batches != loop->micro_batches) {
 		PyObject *reply = PyObject_CallMethod((PyObject *)loop, "_note_micro_batches", "K", micro_batches);
 		is_fine = reply != NULL;
 		Py_XDECREF(reply);
@@ -231,6 +233,7 @@ static int split_cycle(struct loop *loop)
 	loop->former = loop->closer;
 	loop->replaced_at = loop->steps_begun;
 	loop->closer = loop->cycle[last < OPEN_STEPS_MAX ? last : OPEN_STEPS_MAX - 1];
+	loop->backwards = 0; /* some of them are the next one's */
 	PyObject *reply = end_step_batch(loop) ? PyObject_CallMethod((PyObject *)loop, "_open_step", NULL) : NULL;
 	loop->work |= work;
 	Py_XDECREF(reply);
@@ -374,6 +377,7 @@ static PyMemberDef loop_members[] = {
 	OF_LOOP(watches_end, T_BOOL, 0),
 	OF_LOOP(steps_begun, T_ULONGLONG, 0),
 	OF_LOOP(backwards, T_ULONGLONG, 0),
+	OF_LOOP(micro_batches, T_ULONGLONG, 0),
 	OF_LOOP(stepped, T_ULONGLONG, READONLY),
 	OF_LOOP(cycle_count, T_UINT, 0),
 	OF_LOOP(work, T_UINT, 0),

@@ -293,6 +293,7 @@ class PassState:
 class LoopState:
     owner = work = since_step = accumulation = samples_planned = loss_parts = backwards = stepped = cycle_count = 0
     fast_pass = batch = step_pass = loss = None
+    micro_batches = 1
     owner_trains = is_busy = is_left_alone = is_learning = times_forwards = watches_forward = awaits_backward = awaits_step = has_optimizer = watches_end = False
 
     def __init__(self, device: Any) -> None:

@@ -26,7 +26,7 @@ from torch.fx import GraphModule
 from .data import LoaderFacts, has_own_iter
 from .modules import ForwardTimes, Optimised
 from .one_pass import Pass, calling_frame, is_plain_loop, kept_iterators
-from .patch import BACKWARD, FORWARD
+from .patch import BACKWARD, FORWARD, STEP
 from .steps import StepLoop
 
 _UNDECIDED, _TRAINING, _VALIDATION = range(3)
@@ -46,9 +46,8 @@ class Loop(StepLoop):
         self.out = out
         self.optimised = optimised
         self.epochs_planned = self.epochs_given = epochs
-        self.batches_max = 0
-        self.divides_all = False
-        self.epoch = 0
+        self.batches_max = self.epoch = 0
+        self.divides_all = self.is_in_epoch = False
         self.passes: dict[int, Pass] = {}
         self.facts: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
         self.loaders: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
@@ -56,7 +55,6 @@ class Loop(StepLoop):
         self.has_searched = False
         self.stack: list[Pass] = []
         self.carried: Optional[int] = None
-        self.is_in_epoch = False
         self.mode = "train"
         self.beside: Optional[Pass] = None
         self.forwards: Optional[ForwardTimes] = None
@@ -220,7 +218,7 @@ class Loop(StepLoop):
         self.work |= BACKWARD
         self.owner_trains = True
         if self.beside is not None:
-            self.beside.facts.is_validation = False
+            self.beside.trained_beside()
         top = self.stack[-1] if self.stack else None
         if top is None or top.is_trained:
             self.awaits_backward = self.beside is not None
@@ -298,7 +296,9 @@ class Loop(StepLoop):
             self._end_batch()
             return False
         kind = self._kind_of(now)
-        while self.stack and (self._is_over(self.stack[-1]) or kind != _VALIDATION and self._is_left(self.stack[-1], is_again)):
+        if now.is_by_hand is None:
+            now.asked_by(calling_frame(4))
+        while self.stack and (self._is_over(self.stack[-1]) or kind != _VALIDATION and self._is_left(self.stack[-1], now, is_again)):
             self._end(self.stack[-1], self.stack[-1].kind == _TRAINING)
         if not self.stack or (kind == _VALIDATION and self.stack[-1].kind == _TRAINING):
             self._adopt(now, kind)
@@ -306,7 +306,7 @@ class Loop(StepLoop):
         if self.batch is None:
             return False
         self.beside = self.stack[-1].companion = now
-        now.is_late = bool(self.work & BACKWARD)
+        now.is_late, now.trains_beside = bool(self.work & BACKWARD), False
         self.watches_forward = not now.facts.trains_in_eval
         return True
 
@@ -326,13 +326,11 @@ class Loop(StepLoop):
         """Whether the innermost pass has no batch left to begin or to work on."""
         return top.is_exhausted and not top.queued and (self.batch is None or bool(self.work))
 
-    def _is_left(self, top: Pass, is_again: bool) -> bool:
-        """Whether the innermost pass is not the one that trains: a validation that was left early, or a look at one batch.
-
-        is_again: the pass beside it makes a second request."""
+    def _is_left(self, top: Pass, now: Pass, is_again: bool) -> bool:
+        """Whether the innermost pass is not the one that trains: a validation that was left early, or one that was left for `now`."""
         if top.kind == _VALIDATION:
             return not self.is_in_epoch and len(self.stack) == 1 and (self.batch is None or bool(self.work))
-        return is_again and top.index <= 1 and not top.queued
+        return top.is_left_for(now, is_again)
 
     def _is_fetched_ahead(self, now: Pass) -> bool:
         """Whether a request comes before any work on the open batch, from a caller that works on the batches later."""
@@ -411,7 +409,7 @@ class Loop(StepLoop):
                 # Validation before the batch's own work: the open batch becomes the first of validation, and the training batch restarts afterwards.
                 self.carried = self.batch.index - 1
                 self.batch = now
-        self._set_mode("validation")
+        self._set_mode(now.validation)
 
     def _end(self, now: Pass, is_dropped: bool = False) -> None:
         self._forget(now)
@@ -422,7 +420,8 @@ class Loop(StepLoop):
         if not self._flush(now):
             self.stack.pop()
             return
-        is_idle = is_dropped and self.batch is now and not self.work and not now.is_exhausted
+        is_open = is_dropped and self.batch is now and not now.is_exhausted
+        is_idle = is_open and not self.work
         if now.kind == _VALIDATION and not (self.is_in_epoch and len(self.stack) == 1):
             if is_idle and now.index > 1 and self.forwards is not None and self.forwards.classes:
                 self._set_mode("peek")
@@ -433,9 +432,10 @@ class Loop(StepLoop):
             self._end_batch()
             self.stack[-1] = other
             return
-        # next(iter(loader)) reads a batch and trains nothing; nor does the batch at which a loop was left before its work.
+        # next(iter(loader)) reads a batch and trains nothing; nor does the batch at which a break or an exception left a loop before its step.
+        is_unfinished = is_open and not self.work & (STEP if self.accumulation == 1 and self.has_optimizer else BACKWARD)
         is_peek = is_dropped and now.kind == _TRAINING and (now.index == 0 or (now.index == 1 and is_idle))
-        if is_peek or (is_idle and now.is_trained):
+        if is_peek or (is_unfinished and now.is_trained):
             self._set_mode("peek")
         self._end_batch()
         self.stack.pop()
@@ -508,7 +508,7 @@ class Loop(StepLoop):
     # -- batches
 
     def _began(self, now: Pass, index: int, data: Any) -> None:
-        """Called after a batch has begun with `data`."""
+        """Called after a batch has begun with `data`, also by the fast path."""
         self._began_with(now.facts.samples(index, data))
 
     def _began_with(self, samples: Optional[int]) -> None:

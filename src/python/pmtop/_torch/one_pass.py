@@ -33,8 +33,8 @@ _ONE_HOLDER = _references([object()])
 class Pass(_pmtop.PassState):
     """One iterator: its kind, and the index of its next batch."""
 
-    __slots__ = ("__weakref__", "companion", "facts", "grad_was_off", "has_forward", "is_exhausted", "is_late", "is_trained", "iterator", "loader", "outlives",
-                 "returned_ns", "waiting")
+    __slots__ = ("__weakref__", "companion", "facts", "grad_was_off", "has_forward", "is_by_hand", "is_exhausted", "is_late", "is_trained", "iterator",
+                 "loader", "outlives", "returned_ns", "trains_beside", "validation", "waiting")
 
     def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
         super().__init__(iterator, facts.full, facts.batch_size or 0)
@@ -45,6 +45,9 @@ class Pass(_pmtop.PassState):
         self.facts = facts
         self.grad_was_off = False
         self.is_trained = self.has_forward = self.is_exhausted = self.is_late = False  # late: asked beside a batch that had its backward
+        self.is_by_hand: Optional[bool] = None  # asked by next(); None before the first request
+        self.trains_beside = False  # it had a backward since its last request beside the innermost pass
+        self.validation = "validation"
         self.returned_ns = 0
         self.companion: Optional[Pass] = None
         """The one that was asked beside this one's batches."""
@@ -52,6 +55,25 @@ class Pass(_pmtop.PassState):
         """Of the loader whose epoch this one goes on with, until it is asked."""
         self.waiting: list[Optional[int]] = []
         """The samples of each queued batch."""
+
+    def asked_by(self, frame: FrameType) -> None:
+        """Its first request."""
+        self.is_by_hand = frame.f_code.co_code[frame.f_lasti] != _FOR_ITER
+        if is_update_bn(frame):
+            self.validation = "update_bn"
+
+    def trained_beside(self) -> None:
+        """A backward after its last request beside the innermost pass."""
+        self.facts.is_validation = False
+        self.trains_beside = True
+
+    def is_left_for(self, other: Pass, is_again: bool) -> bool:
+        """Whether the program goes on with another pass, though it keeps this one's iterator. is_again: the other makes its second request in a row."""
+        if self.is_by_hand and not other.is_by_hand and (other.loader() is self.loader() or is_again and other.trains_beside):
+            self.waiting.clear()  # nothing will work on them
+            self.queued = 0
+            return True
+        return is_again and self.index <= 1 and not self.queued
 
     def enqueue(self, samples: Optional[int]) -> None:
         """A batch was fetched, and has not begun."""
@@ -97,6 +119,15 @@ def calling_frame(depth: int) -> FrameType:
 def is_plain_loop(frame: FrameType) -> bool:
     """Whether a frame runs a `for` over the iterator and hands nothing on, as a generator would: it works on each batch before the next."""
     return not frame.f_code.co_flags & CO_GENERATOR and frame.f_code.co_code[frame.f_lasti] == _FOR_ITER
+
+
+def is_update_bn(frame: Optional[FrameType]) -> bool:
+    """Whether torch.optim.swa_utils.update_bn() asks, itself or through a progress bar."""
+    for _ in range(2):
+        if frame is not None and frame.f_code.co_name == "update_bn" and frame.f_globals.get("__name__") == "torch.optim.swa_utils":
+            return True
+        frame = frame.f_back if frame is not None else None
+    return False
 
 
 def kept_iterators() -> Iterator[tuple[Any, Any]]:

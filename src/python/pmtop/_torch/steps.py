@@ -49,7 +49,8 @@ class StepLoop(_pmtop.LoopState):
         self.cycle_ids: set[int] = set()
         self.trains_in_eval = self.has_trained = False
         self.knows_parts = False
-        self.micro_batches = self.interval = self.unused = 0
+        self.interval = self.unused = 0
+        self.noted_micro_batches = (0, 0)
         self.profile: Optional[ProfileRun] = None
         self.requests: Optional[Requests] = None
 
@@ -153,11 +154,11 @@ class StepLoop(_pmtop.LoopState):
         return self.optimised.have_all_stepped(self.cycle_ids)
 
     def _note_micro_batches(self, count: int) -> None:
-        """Notes the backward calls before one optimizer step: the same number twice in a row is published."""
-        if count == self.micro_batches:
-            self.loss_parts = count
+        """Notes another number of accumulated backward calls than the last one published: the same one in two batches in a row is published."""
+        if self.noted_micro_batches == (count, self.steps_begun - 1):
+            self.micro_batches = self.loss_parts = count
             self.publish_fact("micro_batches", count)
-        self.micro_batches = count
+        self.noted_micro_batches = (count, self.steps_begun)
 
     def _note_interval(self, batches: int) -> None:
         """Notes the batches between two optimizer steps: the same number twice in a row is the gradient accumulation."""
