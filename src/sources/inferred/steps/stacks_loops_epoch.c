@@ -181,7 +181,7 @@ static bool is_counted_before(
 	struct py_loop_bound bound;
 	bool is_read = seen->work.ip && py_loop_bound(loops->reader, &seen->loop, seen->work.ip, &bound);
 	*end = is_read && bound.has_end ? bound.end : 0;
-	if (is_of_place(seen, place))
+	if (is_of_place(seen, place) && place->line > 0)
 		return seen->loop.line > 0 && seen->loop.line < place->line;
 	return is_read && bound.is_behind;
 }
@@ -193,7 +193,7 @@ static bool number_of_int(struct stacks_loops *loops, const struct seen *seen, c
 	const struct seen *steps = place->steps;
 	uint64_t advanced = seen->advanced + (loop->position - seen->loop.position);
 	if (seen->goes_back || loop->position < seen->loop.position || advanced == 0 ||
-		loop->position < seen->first_value || (is_of_place(seen, place) && place->line == 0) ||
+		loop->position < seen->first_value || (is_of_place(seen, place) && place->line == 0 && !seen->work.ip) ||
 		(steps && steps->loop.has_position && advanced > steps->restarts + 1u))
 		return false;
 	/* What is assigned above the step loop counts the epoch that begins. */

@@ -45,7 +45,7 @@ bool py_path_write(const struct py_path *path, char *text)
 	return true;
 }
 
-enum { LIST_ITEMS = 24, GETTER_INDEX = 16, FIELDS_MAX = 256 };
+enum { LIST_ITEMS = 24, GETTER_INDEX = 16, FIELDS_MAX = 256, TYPE_FLAGS = 168, IS_TUPLE = 1 << 26 };
 
 /* Its items may be moved. */
 static bool find_list_item(
@@ -67,12 +67,13 @@ static bool find_field(
 	const struct py_process *process, uint64_t object, uint64_t getter, struct py_attribute *out, uint64_t *value)
 {
 	const struct py_layout *layout = &process->location.layout;
-	uint64_t index, type;
+	uint64_t index, type, flags;
+	if (!remote_word(process->pid, object + layout->object_type, &type) ||
+		!remote_word(process->pid, type + TYPE_FLAGS, &flags) || !(flags & IS_TUPLE))
+		return false;
 	bool is_getter = py_is_derived(process, getter, "_collections._tuplegetter") ||
 		py_is_derived(process, getter, "collections._tuplegetter"); /* until 3.11; since 3.12 */
-	if (!is_getter || !py_is_derived(process, object, "tuple") ||
-		!remote_word(process->pid, getter + GETTER_INDEX, &index) || index >= FIELDS_MAX ||
-		!remote_word(process->pid, object + layout->object_type, &type))
+	if (!is_getter || !remote_word(process->pid, getter + GETTER_INDEX, &index) || index >= FIELDS_MAX)
 		return false;
 	*out = (struct py_attribute){ .slot = object + py_layout_tuple_items(layout) + 8 * index,
 		.guard_count = 1,
@@ -91,7 +92,8 @@ bool py_path_step_find(struct py_attributes *attributes, uint64_t object, const 
 		return true;
 	if (!py_attributes_find(attributes, object, PY_OF_CLASS, step->name, out, value))
 		return false;
-	find_field(attributes->process, object, *value, out, value);
+	if (!py_is(attributes->process, *value, PY_INT))
+		find_field(attributes->process, object, *value, out, value);
 	return true;
 }
 
