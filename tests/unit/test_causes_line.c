@@ -53,6 +53,8 @@ START_TEST(advice_goes_by_what_the_line_calls)
 	static const char *const lines[][2] = {
 		{ "with lock:", "find the thread that holds this lock: pmtop stack PID" },
 		{ "with self._lock:", "find the thread that holds this lock: pmtop stack PID" },
+		{ "with self.lk:", "if this is a lock, find the thread that holds it: pmtop stack PID" },
+		{ "with autocast(device):", "find what this line waits for, or computes, in these steps only" },
 		{ "time.sleep(delay)", "remove this sleep, or wait for an event instead" },
 		{ "subprocess.run(command)", "start it without waiting for it, or between epochs" },
 		{ "import pandas", "move this import to the top of the file" },

@@ -403,13 +403,49 @@ static void emit_samples(uint32_t node, double begin_s, double end_s, uint32_t c
 	record->code_samples.begin_ns = begin_ns + (int64_t)(begin_s * (double)NS_PER_S);
 }
 
+static struct run run;
+
 static struct sampled_line sampled_line(double from_s, double to_s)
 {
 	struct sampled_line out;
-	model_sampled_line(model, TRAINER, begin_ns + (int64_t)(from_s * (double)NS_PER_S),
+	run.pid = TRAINER;
+	model_sampled_line(model, &run, begin_ns + (int64_t)(from_s * (double)NS_PER_S),
 		begin_ns + (int64_t)(to_s * (double)NS_PER_S), &out);
 	return out;
 }
+
+/* Two slow steps in which train:11 takes more time than all other steps do: it is as unusual as ever. */
+START_TEST(a_line_of_slow_steps_is_unusual_whatever_part_of_all_time_they_take)
+{
+	struct flagged flagged[2] = { 0 };
+	begin_set(1);
+	emit_group(1, TRAINER, 1000, 100);
+	emit_code(1, "train", "/home/me/train.py", true);
+	emit_node(1, 0, 1, 1, 10);
+	emit_node(2, 0, 1, 1, 11);
+	emit_time(1, 11);
+	emit_time(2, 40);
+	model_apply(model, &set);
+	begin_set(60);
+	emit_samples(1, 1, 10.9, 110);
+	emit_samples(2, 11, 30.9, 200);
+	emit_samples(1, 31, 31.9, 10);
+	emit_samples(2, 32, 51.9, 200);
+	model_apply(model, &set);
+	ck_assert_double_eq_tol(sampled_line(32, 52).expected, 200.0 * 200 / 320, 6); /* nothing is flagged yet */
+	for (int i = 0; i < 2; i++) {
+		flagged[i].batch.begin_ns = begin_ns + (11 + 21 * i) * NS_PER_S;
+		flagged[i].batch.end_ns = flagged[i].batch.begin_ns + 20 * NS_PER_S - 1;
+	}
+	run.flagged = flagged;
+	run.flagged_count = 2;
+	struct sampled_line line = sampled_line(32, 52);
+	run = (struct run){ .pid = 0 };
+	ck_assert_uint_eq(line.line, 11);
+	ck_assert_uint_eq(line.count, 200);
+	ck_assert_double_eq_tol(line.expected, 0, 1e-9);
+}
+END_TEST
 
 /* train:10 calls step:20 in each step; train:11 calls it too, and sleep:30, which only a slow step does. */
 START_TEST(the_line_of_a_slow_step_is_the_one_that_is_unusual)
@@ -593,6 +629,7 @@ int main(void)
 	tcase_add_test(tests, records_that_make_no_sense_are_left_out);
 	tcase_add_test(tests, shares_say_how_far_off_they_may_be);
 	tcase_add_test(tests, paths_are_shown_from_their_package_on);
+	tcase_add_test(tests, a_line_of_slow_steps_is_unusual_whatever_part_of_all_time_they_take);
 	tcase_add_test(tests, the_line_of_a_slow_step_is_the_one_that_is_unusual);
 	tcase_add_test(tests, the_busiest_thread_comes_first_and_a_sleeping_one_is_not_busy);
 	tcase_add_test(tests, a_thread_that_ended_leaves_its_id_to_another);

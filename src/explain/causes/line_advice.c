@@ -12,6 +12,7 @@ static const char on_sleep[] = "remove this sleep, or wait for an event instead"
 				  on_save[] = "save less often, or copy the state and write it from another thread",
 				  on_network[] = "do it in another thread, or less often: the other side answers late",
 				  on_lock[] = "find the thread that holds this lock: pmtop stack PID",
+				  on_object[] = "if this is a lock, find the thread that holds it: pmtop stack PID",
 				  on_queue[] = "find the thread at the other end of this queue: pmtop stack PID",
 				  on_gpu[] = "do it less often: it waits for all launched GPU work",
 				  on_file[] = "read it before training, or in the DataLoader's workers",
@@ -39,10 +40,20 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
+/* "with self.lk:": an object that is entered again and again is mostly a lock. */
+static bool enters_object(const char *text)
+{
+	if (strncmp(text, "with ", 5) != 0)
+		return false;
+	for (text += 5; isalnum((unsigned char)*text) || *text == '_' || *text == '.';)
+		text++;
+	return *text == ':';
+}
+
 const char *line_advice(const char *text)
 {
 	for (size_t i = 0; text && i < sizeof rows / sizeof *rows; i++)
 		if (has_word(text, rows[i].word))
 			return rows[i].advice;
-	return NULL;
+	return text && enters_object(text) ? on_object : NULL;
 }

@@ -325,7 +325,7 @@ bool model_batch_window(
 		add_figure(out, notes->machine[i].metric, notes->machine[i].instance, &notes->machine[i].readings);
 	add_child_figures(model, own, out);
 	add_events(model, run, own, out);
-	model_sampled_line(model, run->pid, from_ns, to_ns, &out->line);
+	model_sampled_line(model, run, from_ns, to_ns, &out->line);
 	model_step_phases(model, run, batch, &out->phases, &out->baseline_phases);
 	model_sampled_gil(model, run->pid, from_ns, to_ns, out->line.samples, &out->gil);
 	return true;

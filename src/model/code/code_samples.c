@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 #include "src/model/model_private.h"
+#include "src/model/run/run.h"
 
-enum { SAMPLES_RETAINED = 4096, LINES_IN_WINDOW = 64, PATH_MAX_LINES = 64 };
+enum { SAMPLES_RETAINED = 4096, LINES_IN_WINDOW = 64, PATH_MAX_LINES = 64, USUAL_SAMPLES_MIN = 100 };
 enum { STACKS_IN_WINDOW = 32, WORKING_SAMPLES_MIN = 3 };
 static const double working_ratio = 0.8;
 /* A called line's excess that counts as that of its caller. */
@@ -215,28 +216,33 @@ struct counted {
 	uint32_t row;
 	unsigned count;
 	double expected;
+	double usual_s; /* weight of its samples outside flagged steps */
 };
 
 struct counting {
 	const struct code *code;
 	size_t line_count;
 	struct counted lines[LINES_IN_WINDOW];
+	unsigned usual_samples; /* outside flagged steps */
+	double usual_s;
 };
 
-static void count_line(struct counting *counting, uint32_t row, unsigned count)
+/* count 0: outside flagged steps, where only lines of the window matter. */
+static void count_line(struct counting *counting, uint32_t row, unsigned count, double usual_s)
 {
 	size_t at = 0;
 	while (at < counting->line_count && counting->lines[at].row != row)
 		at++;
-	if (at == LINES_IN_WINDOW)
+	if (at == LINES_IN_WINDOW || (at == counting->line_count && count == 0))
 		return;
 	if (at == counting->line_count)
 		counting->lines[counting->line_count++] = (struct counted){ .row = row };
 	counting->lines[at].count += count;
+	counting->lines[at].usual_s += usual_s;
 }
 
 /* Each line once, also in recursions. */
-static void count_path(struct counting *counting, uint32_t node, unsigned count)
+static void count_path(struct counting *counting, uint32_t node, unsigned count, double usual_s)
 {
 	const struct code_node *nodes = counting->code->nodes;
 	uint32_t rows[PATH_MAX_LINES];
@@ -249,8 +255,37 @@ static void count_path(struct counting *counting, uint32_t node, unsigned count)
 		if (row == 0 || i < row_count)
 			continue;
 		rows[row_count++] = row;
-		count_line(counting, row, count);
+		count_line(counting, row, count, usual_s);
 	}
+}
+
+/* Flagged steps are in order, and so are samples. */
+static void count_usual(struct counting *counting, const struct code_samples *samples, const struct run *run, int group,
+	int64_t from_ns, int64_t to_ns)
+{
+	size_t flagged = 0;
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct entry *entry = entry_at(samples, i);
+		while (flagged < run->flagged_count && run->flagged[flagged].batch.end_ns < entry->begin_ns)
+			flagged++;
+		bool is_flagged = flagged < run->flagged_count && run->flagged[flagged].batch.begin_ns <= entry->end_ns,
+			 is_here = entry->begin_ns < to_ns && entry->end_ns >= from_ns;
+		if (is_flagged || is_here || (int)counting->code->nodes[entry->node].group != group)
+			continue;
+		counting->usual_samples += entry->count;
+		counting->usual_s += entry->count * entry->weight_s;
+		count_path(counting, entry->node, 0, entry->count * entry->weight_s);
+	}
+}
+
+/* By its share in steps that are not flagged; while few of them are sampled, in all samples so far. */
+static double expected_of(const struct counting *counting, const struct counted *counted, unsigned samples)
+{
+	const struct code_line *line = &counting->code->lines[counted->row - 1];
+	double seen_s = counting->code->groups[line->group].seen.total_s;
+	if (counting->usual_samples >= USUAL_SAMPLES_MIN && counting->usual_s > 0)
+		return samples * counted->usual_s / counting->usual_s;
+	return seen_s > 0 ? samples * line->all.total_s / seen_s : 0;
 }
 
 /* The line with the largest excess. A line that it calls is shown instead if that has nearly the same. */
@@ -260,9 +295,7 @@ static const struct counted *choose_line(struct counting *counting, unsigned sam
 	double max = 0;
 	for (size_t i = 0; i < counting->line_count; i++) {
 		struct counted *counted = &counting->lines[i];
-		const struct code_line *line = &counting->code->lines[counted->row - 1];
-		double seen_s = counting->code->groups[line->group].seen.total_s;
-		counted->expected = seen_s > 0 ? samples * line->all.total_s / seen_s : 0;
+		counted->expected = expected_of(counting, counted, samples);
 		max = fmax(max, counted->count - counted->expected);
 	}
 	for (size_t i = 0; i < counting->line_count; i++) {
@@ -276,11 +309,11 @@ static const struct counted *choose_line(struct counting *counting, unsigned sam
 }
 
 void model_sampled_line(
-	const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns, struct sampled_line *out)
+	const struct model *model, const struct run *run, int64_t from_ns, int64_t to_ns, struct sampled_line *out)
 {
 	const struct code *code = &model->code;
 	const struct code_samples *samples = model->priv->code_samples;
-	int group = code_group_of(code, pid);
+	int group = code_group_of(code, run->pid);
 	struct counting counting = { .code = code };
 	*out = (struct sampled_line){ .is_sampled = group >= 0 && samples };
 	for (size_t i = out->is_sampled ? first_at(samples, from_ns) : 0; out->is_sampled && i < samples->count; i++) {
@@ -290,8 +323,10 @@ void model_sampled_line(
 		unsigned count = (int)code->nodes[entry->node].group == group ? samples_within(entry, from_ns, to_ns) : 0;
 		out->samples += count;
 		if (count > 0)
-			count_path(&counting, entry->node, count);
+			count_path(&counting, entry->node, count, 0);
 	}
+	if (out->samples > 0)
+		count_usual(&counting, samples, run, group, from_ns, to_ns);
 	const struct counted *chosen = choose_line(&counting, out->samples);
 	if (!chosen)
 		return;

@@ -11,7 +11,8 @@
 
 #include "src/model/code/code.h"
 
-/* The line whose samples exceed by the most what its share in all samples of the process lets expect. */
+/* The line whose samples exceed by the most what its share in the process's samples outside flagged steps lets expect.
+ */
 struct sampled_line {
 	const char *file, *text; /* text NULL: unknown. Both live as long as the model */
 	uint32_t line;           /* 0 = no line has more than expected */
@@ -39,6 +40,7 @@ struct newest_line {
 
 struct model;
 struct record;
+struct run;
 
 /* False: the main thread of the process was not sampled. */
 bool code_newest_line(const struct model *model, int32_t pid, struct newest_line *out);
@@ -57,9 +59,9 @@ unsigned code_samples_within(int64_t begin_ns, int64_t end_ns, unsigned count, i
 /* All samples of a group (by index) so far. */
 double model_code_samples_counted(const struct model *model, size_t group);
 
-/* Of the main thread of a process, from from_ns to to_ns. */
+/* Of the main thread of the run's process, from from_ns to to_ns. */
 void model_sampled_line(
-	const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns, struct sampled_line *out);
+	const struct model *model, const struct run *run, int64_t from_ns, int64_t to_ns, struct sampled_line *out);
 void model_take_code_samples(struct model *model, const struct record *record);
 void model_free_code_samples(struct model *model);
 

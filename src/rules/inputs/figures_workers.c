@@ -186,6 +186,7 @@ TEXT(period_candidate)
 	if (pattern_of(context, PATTERN_PERIOD))
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", pattern_of(context, PATTERN_PERIOD)->candidate);
 }
+NUMBER(period_line) { return OF_PATTERN(PATTERN_PERIOD, has_line); }
 TEXT(period_next)
 {
 	if (pattern_of(context, PATTERN_PERIOD))
@@ -291,6 +292,7 @@ static const struct figure rows[] = {
 		"1: only these batches do a certain work of the program's own, such as an evaluation"),
 	RUN_TEXT("period.phase_kind", period_kind, "kind of their slow phase, as phase.kind"),
 	RUN_TEXT("period.candidate", period_candidate, "likely reason"),
+	RUN_NUMBER("period.has_line", NUMBER, period_line, "1: a line of code is known for them"),
 	RUN_TEXT("period.next", period_next, "advice for their common cause"),
 	RUN_NUMBER("drift.ratio", FACTOR, drift_ratio, "steps since a change ÷ steps before; 0 = no change"),
 	RUN_NUMBER("drift.before_s", SECONDS, drift_before, "median before"),
