@@ -323,6 +323,27 @@ START_TEST(rank_that_works_is_healthy_and_one_that_hangs_in_a_line_is_not)
 }
 END_TEST
 
+/* As a validation that stays in one long call. */
+START_TEST(rank_that_runs_is_healthy_and_one_that_sleeps_is_not)
+{
+	run_together(2);
+	begin(3.5);
+	enter(0, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	end();
+	for (int i = 0; i < 40; i++) {
+		begin(4 + i / 2.0);
+		for (int k = 0; k < 2; k++) {
+			struct record *record = sample_set_add(&set, RECORD_COLLECTIVES, 0, set.time_ns);
+			record->collectives.pid = PID + k;
+			record->collectives.state = k == 1 && i < 30 ? 'R' : 'S';
+		}
+		end();
+		judge();
+		ck_assert(judgement.is_due == (i >= 32));
+	}
+}
+END_TEST
+
 START_TEST(first_collectives_have_more_time)
 {
 	add_job(2);
@@ -719,6 +740,7 @@ int main(void)
 	tcase_add_test(tests, rank_that_ended_is_blamed_for_those_that_failed_with_it);
 	tcase_add_test(tests, checkpoint_and_first_collectives_are_healthy);
 	tcase_add_test(tests, rank_that_works_is_healthy_and_one_that_hangs_in_a_line_is_not);
+	tcase_add_test(tests, rank_that_runs_is_healthy_and_one_that_sleeps_is_not);
 	tcase_add_test(tests, first_collectives_have_more_time);
 	tcase_add_test(tests, wait_that_occurred_before_is_no_news);
 	tcase_add_test(tests, process_that_cannot_be_read_is_not_accused);

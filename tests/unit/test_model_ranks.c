@@ -144,15 +144,40 @@ START_TEST(ranks_come_before_steps_that_were_guessed_from_their_launchers_loop)
 }
 END_TEST
 
-/* Adds an inferred run of a process. */
-static unsigned add_inferred(int32_t pid)
+/* A run that was just added is inferred. */
+static void infer(unsigned added)
 {
-	unsigned added = rank_group_add(&rank_group, 0, 0, NULL, pid);
 	for (size_t i = 0; i < rank_group.set.count; i++)
 		if (rank_group.set.records[i].kind == RECORD_RUN_OPENED && rank_group.set.records[i].run == added)
 			rank_group.set.records[i].opened.abi = "counted";
+}
+
+static unsigned add_inferred(int32_t pid)
+{
+	unsigned added = rank_group_add(&rank_group, 0, 0, NULL, pid);
+	infer(added);
 	return added;
 }
+
+/* Both ranks make a slow step after fast ones; of rank 0 pmtop knows the slow ones only. */
+START_TEST(inferred_ranks_are_compared_over_the_time_in_which_all_are_known)
+{
+	static const struct rank_group_step fast = { 0, 0.04, 0, 0, 0 }, slow = { 0, 0.09, 0, 0, 0 };
+	for (long i = 0; i < 2; i++)
+		infer(rank_group_add(&rank_group, i, 2, "a", 100 + (int)i));
+	for (int i = 0; i < 100; i++)
+		rank_group_step(&rank_group, 1, fast);
+	rank_group.ranks[0].at_s = rank_group.ranks[1].at_s;
+	for (int i = 0; i < 40; i++) {
+		rank_group_step(&rank_group, 0, slow);
+		rank_group_step(&rank_group, 1, slow);
+	}
+	compare_after(0);
+	ck_assert(ranks.is_compared && ranks.is_synchronous);
+	ck_assert_int_eq(ranks.slowest, -1);
+	ck_assert(fabs(ranks.list[1].step_s - 0.09) < 1e-3);
+}
+END_TEST
 
 /* A program may publish and never count a batch: what was inferred stays until it does, and does not come back. */
 START_TEST(inferred_steps_are_shown_until_the_process_publishes_its_own)
@@ -564,6 +589,7 @@ int main(void)
 	tcase_add_test(tests, ranks_of_one_run_have_one_run_id);
 	tcase_add_test(tests, brackets_walk_ranks_by_number_within_their_run);
 	tcase_add_test(tests, the_rank_that_was_asked_for_comes_first_then_the_lowest);
+	tcase_add_test(tests, inferred_ranks_are_compared_over_the_time_in_which_all_are_known);
 	tcase_add_test(tests, inferred_steps_are_shown_until_the_process_publishes_its_own);
 	tcase_add_test(tests, marks_and_the_framework_of_a_process_without_steps_belong_to_its_inferred_ones);
 	tcase_add_test(tests, ranks_come_before_steps_that_were_guessed_from_their_launchers_loop);

@@ -11,6 +11,7 @@
 
 /* Of a CPU quota's throttling. */
 static const double throttle_min_s = 0.2, throttle_mean_s = 5;
+static const double running_mean_s = 2;
 
 const struct collective_slot *collective_slot_of(const struct collective_group *group, uint64_t sequence)
 {
@@ -239,6 +240,15 @@ static void take_throttle(struct collective_throttle *throttle, double total_s, 
 		(struct collective_throttle){ total_s, now_ns, is_known ? before + weight * (ratio - before) : (double)NAN };
 }
 
+/* An exponential mean over running_mean_s. */
+static void take_process_state(struct collective_rank *rank, char state, int64_t now_ns)
+{
+	double elapsed_s = rank->read_ns ? seconds_between(rank->read_ns, now_ns) : running_mean_s;
+	rank->running_ratio += (1 - exp(-elapsed_s / running_mean_s)) * ((state == 'R' ? 1 : 0) - rank->running_ratio);
+	rank->state = state;
+	rank->read_ns = now_ns;
+}
+
 static void take_rows(struct model *model, struct collectives *collectives, const struct record *record)
 {
 	size_t rank = find_rank(collectives, record->collectives.pid);
@@ -246,8 +256,7 @@ static void take_rows(struct model *model, struct collectives *collectives, cons
 	if (rank == collectives->rank_count)
 		return;
 	collectives->ranks[rank].number = number_of(model, collectives->ranks[rank].number, collectives->ranks[rank].pid);
-	collectives->ranks[rank].read_ns = now_ns;
-	collectives->ranks[rank].state = (char)record->collectives.state;
+	take_process_state(&collectives->ranks[rank], (char)record->collectives.state, now_ns);
 	take_throttle(&collectives->ranks[rank].throttle, record->collectives.throttled_s, now_ns);
 	for (size_t i = 0; record->collectives.rows && i < record->collectives.count; i++)
 		take_row(collectives, rank, &record->collectives.rows[i], now_ns);

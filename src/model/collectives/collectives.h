@@ -25,8 +25,9 @@ struct collective_rank {
 	long number; /* −1 = unknown */
 	uint32_t world_size;
 	bool is_gone;
-	char state;      /* of /proc/PID/stat; 0 = unknown */
-	int64_t read_ns; /* the latest reading */
+	char state;           /* of /proc/PID/stat; 0 = unknown */
+	int64_t read_ns;      /* the latest reading */
+	double running_ratio; /* of the last seconds: the share of readings in which it ran, or waited for a CPU */
 	struct collective_throttle {
 		double total_s;      /* of the latest reading, at time_ns; NAN = unknown, here and below */
 		int64_t time_ns;     /* 0 = none */

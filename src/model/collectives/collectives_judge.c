@@ -18,7 +18,7 @@ static const double reading_age_s = 3;
  * own code computes, too. */
 static const double healthy_ratio = 0.2, healthy_patience_s = 600;
 /* A rank that works in the last seconds, at a validation perhaps, does not hang. */
-static const double working_window_s = 4, working_patience_s = 60;
+static const double working_window_s = 4, working_patience_s = 60, running_min_ratio = 0.5;
 
 /* -- different operations -- */
 
@@ -146,7 +146,9 @@ static double work_patience_s(
 		return healthy_patience_s;
 	const struct collective_rank *rank = &view->all->ranks[judgement->behind[0]];
 	int64_t from_ns = until_ns - (int64_t)(working_window_s * (double)NS_PER_S);
-	return !rank->is_gone && model_is_working(view->model, rank->pid, from_ns, until_ns) ? working_patience_s : 0;
+	bool is_working =
+		rank->running_ratio >= running_min_ratio || model_is_working(view->model, rank->pid, from_ns, until_ns);
+	return !rank->is_gone && is_working ? working_patience_s : 0;
 }
 
 static bool find_behind(const struct collectives_view *view, struct collective_judgement *out)

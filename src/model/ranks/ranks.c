@@ -115,19 +115,22 @@ static void measure_phases(const struct run *run, const struct track *track, str
 	}
 }
 
-static void measure_pace(const struct run *run, const struct track *track, struct pace *pace)
+/* Of the newest steps that began at from_ns or later. */
+static void measure_pace(const struct run *run, const struct track *track, int64_t from_ns, struct pace *pace)
 {
+	int64_t since_ns = 0;
 	double steps_s[RUN_RECENT], alone_s[RUN_RECENT];
 	size_t count = 0;
 	struct known_names known = { .run = run };
 	for (uint64_t ordinal = track->end; ordinal > track->first && count < RUN_RECENT; ordinal--) {
 		const struct batch *batch = track_batch(track, ordinal - 1);
-		if (!batch || !isfinite(batch->step_s) || batch->is_warmup)
+		if (!batch || !isfinite(batch->step_s) || batch->is_warmup || batch->begin_ns < from_ns)
 			continue;
+		since_ns = batch->begin_ns;
 		steps_s[count] = batch->step_s;
 		alone_s[count++] = fmax(batch->step_s - waited_s(&known, batch), 0);
 	}
-	*pace = (struct pace){ .is_valid = true, .steps = count };
+	*pace = (struct pace){ .is_valid = true, .steps = count, .since_ns = since_ns };
 	pace->step_s = median_of(steps_s, count);
 	pace->step_mad_s = mad_of(steps_s, count, pace->step_s);
 	pace->alone_s = median_of(alone_s, count);
@@ -141,7 +144,7 @@ static const struct pace *pace_of(const struct run *run, struct pace *own)
 	const struct track *track = run_main(run);
 	struct pace *pace = track->priv ? &track->priv->pace : own;
 	if (!track->priv || !pace->is_valid)
-		measure_pace(run, track, pace);
+		measure_pace(run, track, 0, pace);
 	return pace;
 }
 
@@ -279,7 +282,39 @@ static void find_compared(struct ranks *out)
 		out->list[i].is_compared = isfinite(out->list[i].step_s) && (!lives || !is_over(&out->list[i]));
 }
 
-static void fill_own_times(const struct model *model, struct ranks *out)
+/* pmtop may have found the steps of one process later than those of another: steps that were inferred from outside are
+ * compared over the time in which all ranks have them. */
+static const struct pace *pace_since(const struct run *run, int64_t since_ns, struct pace *own)
+{
+	const struct pace *pace = pace_of(run, own);
+	if (!run->is_counted || seconds_between(pace->since_ns, since_ns) <= 2 * pace->step_s)
+		return pace;
+	measure_pace(run, run_main(run), since_ns, own);
+	return own;
+}
+
+/* Returns when that time begins. */
+static int64_t compare_same_time(const struct model *model, struct ranks *out)
+{
+	int64_t since_ns = 0;
+	struct pace own = { .is_valid = false };
+	for (size_t i = 0; i < out->count; i++) {
+		const struct run *run = &model->runs[out->list[i].run];
+		if (out->list[i].is_compared && run->is_counted)
+			since_ns = later(since_ns, pace_of(run, &own)->since_ns);
+		own.is_valid = false;
+	}
+	for (size_t i = 0; i < out->count; i++) {
+		struct rank *rank = &out->list[i];
+		const struct pace *pace = pace_since(&model->runs[rank->run], since_ns, &own);
+		rank->is_compared &= pace->steps >= RANK_STEPS_MIN;
+		rank->step_s = rank->is_compared ? pace->step_s : rank->step_s;
+		own.is_valid = false;
+	}
+	return since_ns;
+}
+
+static void fill_own_times(const struct model *model, int64_t since_ns, struct ranks *out)
 {
 	double min_s = INFINITY, max_s = 0;
 	size_t compared = 0;
@@ -295,7 +330,7 @@ static void fill_own_times(const struct model *model, struct ranks *out)
 	for (size_t i = 0; i < out->count; i++) {
 		struct rank *rank = &out->list[i];
 		struct pace room = { .is_valid = false };
-		const struct pace *pace = pace_of(&model->runs[rank->run], &room);
+		const struct pace *pace = pace_since(&model->runs[rank->run], since_ns, &room);
 		if (isnan(rank->step_s))
 			continue;
 		/* Steps inferred from outside have no phases, so the wait for other ranks is unknown. */
@@ -474,7 +509,8 @@ void ranks_compare(const struct model *model, unsigned run, struct ranks *out)
 	out->world_size = rank_world_size(&model->runs[run]);
 	gather(model, &model->runs[run], out);
 	find_compared(out);
-	fill_own_times(model, out);
+	int64_t since_ns = compare_same_time(model, out);
+	fill_own_times(model, since_ns, out);
 	find_slowest(model, out);
 	find_waiting(model, out);
 	find_still(out);

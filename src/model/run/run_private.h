@@ -129,6 +129,7 @@ struct phase_cache {
 struct pace {
 	bool is_valid;
 	size_t steps;
+	int64_t since_ns;                                /* when the oldest of them began */
 	double step_s, step_mad_s, alone_s, alone_mad_s; /* alone: without waiting for other ranks */
 	size_t phase_count;
 	struct {
