@@ -14,7 +14,7 @@ static const char on_sleep[] = "remove this sleep, or wait for an event instead"
 				  on_lock[] = "find the thread that holds this lock: pmtop stack PID",
 				  on_object[] = "if this is a lock, find the thread that holds it: pmtop stack PID",
 				  on_queue[] = "find the thread at the other end of this queue: pmtop stack PID",
-				  on_gpu[] = "do it less often: it waits for all launched GPU work",
+				  on_gpu[] = "do it less often: on a GPU it waits for all launched work",
 				  on_file[] = "read it before training, or in the DataLoader's workers",
 				  on_log[] = "write less often: what reads this output is slow";
 
