@@ -365,7 +365,9 @@ static bool report_launch(struct session *session, bool publishes, int64_t now_n
 {
 	struct reason news;
 	bool is_failure;
-	if (!launch_python_news(&session->launch.python, publishes, now_ns, &news, &is_failure))
+	bool is_new = launch_python_news(&session->launch.python, publishes, now_ns, &news, &is_failure);
+	session->choices.instrumented = session->launch.python.instrumented_count;
+	if (!is_new)
 		return false;
 	show_news(session, &news, is_failure, now_ns);
 	return true;

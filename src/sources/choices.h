@@ -32,6 +32,7 @@ struct source_choices {
 	/* the user views the CPU counters (view 9, --counters). Before that none is opened, because each slows down
 	 * every context switch of the watched threads */
 	_Atomic bool wants_counters;
+	_Atomic unsigned instrumented; /* how many processes have reported to launch mode that they publish a run */
 };
 
 /* The choices of `target`, or the defaults if it has none. */

@@ -106,8 +106,10 @@ static bool read_line(struct launch_python *python, const char *line, struct rea
 	python->has_started = true;
 	if (sscanf(line, "%15s %d %159[^\n]", word, &pid, text) < 2)
 		return false;
-	if (strcmp(word, "instrumented") == 0)
+	if (strcmp(word, "instrumented") == 0) {
+		python->instrumented_count++;
 		return report_instrumented(python, pid, text, news);
+	}
 	if (strcmp(word, "failed") != 0 || python->has_failed)
 		return false;
 	python->has_failed = true;

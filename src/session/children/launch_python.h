@@ -17,8 +17,9 @@ struct launch_python {
 	char name[64];        /* the command's, for messages */
 	int fd;               /* of `report`; −1 = none */
 	int64_t begun_ns, read_ns;
-	char isolation;         /* the option that makes the command's Python ignore `path`: I, E or S; 0 = none */
-	char instrumented[160]; /* the frameworks that were reported so far, each with a space and ';' behind it */
+	char isolation;              /* the option that makes the command's Python ignore `path`: I, E or S; 0 = none */
+	char instrumented[160];      /* the frameworks that were reported so far, each with a space and ';' behind it */
+	unsigned instrumented_count; /* reports of them; ranks and other processes repeat one */
 	bool has_started, has_failed, is_refused; /* what else was reported so far */
 };
 

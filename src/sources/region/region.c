@@ -15,24 +15,15 @@
 #include "src/sources/region/region_calls.h"
 #include "src/sources/region/region_ranks.h"
 #include "src/sources/region/region_run.h"
+#include "src/sources/region/region_search.h"
 #include "src/sources/region/region_worker.h"
 #include "src/sources/region/region_workers.h"
 #include "src/sources/source.h"
 #include "src/sources/target/target.h"
 
-/* The search for regions reads a member's maps, which may be long: the interval grows while none is found, and a member
- * whose virtual memory has kept its size maps no new region. A region has more than SEARCH_CHANGE_BYTES. A member may
- * also unmap as much as it maps: after SEARCH_ANYWAY_NS it is searched again in any case. A region is none before its
- * writer has filled it: until SEARCH_FILLED_NS after a change the search goes on. */
 enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STAT_SIZE = 2048 };
 /* The limit in pmtop.h, and the factor by which a larger ring is proposed. */
 enum { RING_SLOTS_MAX = 65536, RING_MORE = 4 };
-#define SEARCH_FIRST_NS (NS_PER_S / 20)
-#define SEARCH_TARGET_MAX_NS (2 * NS_PER_S)
-#define SEARCH_MEMBER_MAX_NS (16 * NS_PER_S)
-#define SEARCH_ANYWAY_NS (60 * NS_PER_S)
-#define SEARCH_FILLED_NS (5 * NS_PER_S)
-#define SEARCH_CHANGE_BYTES (UINT64_C(32) << 10)
 #define LIVE_CHECK_NS (1 * NS_PER_S)
 #define RANKS_SEARCH_NS (2 * NS_PER_S)
 
@@ -51,22 +42,12 @@ struct slot {
 	int64_t process_ns; /* when to read its process again, because no other source does */
 };
 
-struct search {
-	pid_t pid;
-	uint64_t start_ticks;
-	unsigned generation;
-	int64_t next_ns, interval_ns;
-	int64_t anyway_ns, changed_ns;
-	uint64_t virtual_bytes; /* at the last search; 0 = unknown */
-};
-
 struct region_reader {
 	struct target *target;
 	size_t slot_end; /* no slot from here on was ever used */
 	struct slot slots[RUNS_MAX];
 	bool has_tried_path; /* opening target->region_path was tried */
-	size_t search_count;
-	struct search searches[TARGET_MEMBERS_MAX]; /* in the order of the target's members */
+	struct region_searches searches;
 	struct region_workers *workers;
 	size_t given_up_count; /* regions that became unreadable: not tried again */
 	struct {
@@ -205,54 +186,16 @@ static bool search_member(struct region_reader *reader, size_t index)
 	return is_settled;
 }
 
-/* Members keep their order, and new ones are at the end. After an exec a member counts as new. */
-static void follow_members(struct region_reader *reader)
-{
-	const struct target *target = reader->target;
-	size_t retained = 0;
-	for (size_t i = 0, next = 0; i < reader->search_count && next < target->member_count; i++) {
-		const struct target_member *member = &target->members[next];
-		const struct search *search = &reader->searches[i];
-		if (search->pid != member->pid || search->start_ticks != member->start_ticks)
-			continue;
-		next++;
-		reader->searches[retained++] = *search;
-	}
-	for (size_t i = 0; i < target->member_count; i++) {
-		const struct target_member *member = &target->members[i];
-		if (i < retained && reader->searches[i].generation == member->generation)
-			continue;
-		reader->searches[i] = (struct search){ member->pid, member->start_ticks, member->generation, INT64_MIN,
-			SEARCH_FIRST_NS, INT64_MIN, 0, 0 };
-	}
-	reader->search_count = target->member_count;
-}
-
-static bool may_have_mapped(struct search *search, uint64_t virtual_bytes, int64_t now_ns)
-{
-	uint64_t before = search->virtual_bytes;
-	uint64_t change = virtual_bytes > before ? virtual_bytes - before : before - virtual_bytes;
-	if (!before || !virtual_bytes || change >= SEARCH_CHANGE_BYTES)
-		search->changed_ns = now_ns;
-	return now_ns - search->changed_ns < SEARCH_FILLED_NS || now_ns >= search->anyway_ns;
-}
-
 static void search(struct region_reader *reader, int64_t now_ns)
 {
-	follow_members(reader);
-	for (size_t i = 0; i < reader->search_count; i++) {
-		struct search *one = &reader->searches[i];
-		int64_t max_ns = i == 0 ? SEARCH_TARGET_MAX_NS : SEARCH_MEMBER_MAX_NS;
-		if (now_ns < one->next_ns || region_workers_has(reader->workers, &reader->target->members[i]))
-			continue;
+	region_searches_follow(&reader->searches, reader->target);
+	for (size_t i = 0; i < reader->searches.count; i++) {
 		const struct target_member *member = &reader->target->members[i];
-		uint64_t virtual_bytes = member->has_stat ? member->stat.virtual_bytes : 0;
-		if (may_have_mapped(one, virtual_bytes, now_ns)) {
-			one->virtual_bytes = search_member(reader, i) ? virtual_bytes : 0;
-			one->anyway_ns = now_ns + SEARCH_ANYWAY_NS;
-		}
-		one->next_ns = now_ns + one->interval_ns;
-		one->interval_ns = one->interval_ns * 5 / 4 < max_ns ? one->interval_ns * 5 / 4 : max_ns;
+		struct region_search *one = &reader->searches.list[i];
+		if (now_ns < one->next_ns || region_workers_has(reader->workers, member))
+			continue;
+		if (region_search_is_due(one, member, now_ns) && !search_member(reader, i))
+			one->virtual_bytes = 0;
 	}
 }
 
