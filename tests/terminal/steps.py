@@ -109,8 +109,6 @@ def nested():
     first, second = loader(60), loader(12)
     for _ in range(count):
         for i, x in enumerate(first):
-            if not counted:
-                time.sleep(2)    # a first step takes long: a pmtop that a busy machine makes wait has found the loop then
             count_one("train", i == 0)
             fit(x)
             if i % 20 == 19:
