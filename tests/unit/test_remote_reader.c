@@ -336,11 +336,26 @@ END_TEST
 
 /* -- memory that the thread reads itself -- */
 
+static bool child_waits(void *argument)
+{
+	char path[64], text[512] = "";
+	(void)argument;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)child_of(gettid()));
+	FILE *file = fopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
+	fclose(file);
+	return strstr(text, ") S ");
+}
+
+/* The child answers before it waits again. */
 static long waits_for(uint64_t address)
 {
 	uint64_t word;
+	ck_assert(wait_until(child_waits, NULL, 30));
 	long before = waits();
 	ck_assert(remote_word(getpid(), address, &word));
+	ck_assert(wait_until(child_waits, NULL, 30));
 	return waits() - before;
 }
 
