@@ -101,6 +101,19 @@ static double longest(enum record_kind kind, double *min)
 	return max;
 }
 
+/* It is compiled, say. What takes longer than the steps after it is noticed all the same: a validation within a step.
+ */
+START_TEST(a_slow_first_step_is_no_measure)
+{
+	see(1, false, "train");
+	go_on(1, 2, 2, "train");
+	go_on(2, 12, 0.025, "train");
+	ck_assert_double_le(stacks_steps_step_s(steps), 0.05);
+	ck_assert(!stacks_steps_is_stalled(steps, now_ns + 20 * NS_PER_MS));
+	ck_assert(stacks_steps_is_stalled(steps, now_ns + 250 * NS_PER_MS));
+}
+END_TEST
+
 /* The last poll before the end of the pass came 60 ms late, when eight batches of 0.04 s were missing. */
 START_TEST(a_pass_that_no_break_ended_is_complete)
 {
@@ -789,6 +802,7 @@ int main(void)
 	TCase *tests = tcase_create("stacks_steps");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, a_pass_that_no_break_ended_is_complete);
+	tcase_add_test(tests, a_slow_first_step_is_no_measure);
 	tcase_add_test(tests, an_epoch_that_hangs_in_its_first_short_steps_is_shown);
 	tcase_add_test(tests, a_run_that_is_killed_while_it_hangs_has_not_done_the_rest_of_its_epoch);
 	tcase_add_test(tests, an_iteration_of_a_loader_is_an_epoch_and_batches_are_contiguous);

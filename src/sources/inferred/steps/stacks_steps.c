@@ -10,7 +10,7 @@
 
 /* A step is emitted once it took POLLS_A_STEP polls: its time is then precise to 20 %, and more so for longer
  * steps. */
-enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, RUNS_MAX = 64 };
+enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, RUNS_MAX = 64, NOTED_FIRST = 8 };
 #define POLL_MIN_NS (20 * NS_PER_MS)
 #define POLL_MAX_NS (50 * NS_PER_MS)
 #define STEP_MIN_S 1e-3 /* until the step time is known */
@@ -368,10 +368,13 @@ static bool is_stalled(const struct stacks_steps *steps, int64_t passed_ns)
 	return (double)passed_ns >= STALL_RATIO * steps->step_s * (double)NS_PER_S && passed_ns >= STALL_MIN_NS;
 }
 
-/* A slow step must not make the next ones look fast, but if all become slow the average follows. */
+/* A slow step must not make the next ones look fast, but if all become slow the average follows. The first step, which
+ * often takes far longer than all others, is forgotten at once. */
 static void note_step(struct stacks_steps *steps, double step_s)
 {
-	if (isnan(steps->step_s))
+	bool is_first = steps->noted < NOTED_FIRST && step_s < steps->step_s / 2;
+	steps->noted += steps->noted < NOTED_FIRST;
+	if (isnan(steps->step_s) || is_first)
 		steps->step_s = step_s;
 	else
 		steps->step_s += (fmin(step_s, 2 * steps->step_s) - steps->step_s) / 8;

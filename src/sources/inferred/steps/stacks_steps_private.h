@@ -81,6 +81,7 @@ struct stacks_steps {
 	int64_t epoch_until_ns;         /* the first output waits until then for the number of the epoch; 0 = it does not */
 	int64_t event_ns;               /* time of the newest event: events are in order */
 	double step_s;                  /* moving average of the step time; NAN */
+	unsigned noted;                 /* step times in it */
 	size_t loss_count;              /* losses so far; the newest are retained, from the ring on */
 	struct {
 		double value;
