@@ -314,6 +314,8 @@ START_TEST(the_longest_of_several_fetches_between_two_readings_is_found)
 {
 	emit_child(0, WORKER, "pt_data_worker");
 	emit_worker(0, 1, WORKER, 0, 100, 10, 0);
+	read_until(9.9);
+	emit_worker(10, 1, WORKER, 0, 100, 10, 0);
 	read_until(10);
 	struct worker_row *row = emit_worker(11, 1, WORKER, 0, 104, 10.75, 10.9);
 	((uint32_t *)(uintptr_t)row->histogram)[histogram_bucket(100000000)] = 101;
@@ -326,6 +328,14 @@ START_TEST(the_longest_of_several_fetches_between_two_readings_is_found)
 	ck_assert_ptr_nonnull(event(WINDOW_WORKER_FETCHED));
 	/* until the window's end; the next one began at 10.9 */
 	ck_assert_double_eq_tol(event(WINDOW_WORKER_FETCHED)->value, 0.5, 0.02);
+	/* It may have ended at any time between the readings at 10 and 11. */
+	batch(9.3, 10.2);
+	ck_assert(read_window());
+	ck_assert_ptr_nonnull(event(WINDOW_WORKER_FETCHED));
+	ck_assert_double_eq_tol(event(WINDOW_WORKER_FETCHED)->value, 0.6, 0.02);
+	batch(9.3, 9.8);
+	ck_assert(read_window());
+	ck_assert_ptr_null(event(WINDOW_WORKER_FETCHED));
 }
 END_TEST
 

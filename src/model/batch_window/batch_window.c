@@ -210,12 +210,15 @@ static void add_moments(
 static void add_fetch(
 	const struct batch_window *out, struct candidates *candidates, const struct fetch_noted *fetch, double long_s)
 {
+	int64_t begin_ns = fetch->begin_ns;
+	/* It may have ended with this batch. */
+	if (begin_ns >= out->to_ns && fetch->since_ns && fetch->since_ns < out->to_ns)
+		begin_ns = out->to_ns - (fetch->end_ns - fetch->begin_ns);
 	int64_t upto_ns = fetch->end_ns && fetch->end_ns < out->to_ns ? fetch->end_ns : out->to_ns;
-	double seconds = seconds_between(fetch->begin_ns, upto_ns);
-	if (fetch->begin_ns >= out->to_ns || (fetch->end_ns && fetch->end_ns < out->from_ns) || !(seconds > long_s))
+	double seconds = seconds_between(begin_ns, upto_ns);
+	if (begin_ns >= out->to_ns || (fetch->end_ns && fetch->end_ns < out->from_ns) || !(seconds > long_s))
 		return;
-	struct window_event *event =
-		batch_window_add(candidates, WINDOW_WORKER_FETCHED, fetch->pid, fetch->begin_ns, seconds, "");
+	struct window_event *event = batch_window_add(candidates, WINDOW_WORKER_FETCHED, fetch->pid, begin_ns, seconds, "");
 	if (!event)
 		return;
 	event->worker = fetch->worker;
@@ -230,7 +233,7 @@ static void add_fetches(const struct model *model, const struct batch_window *ou
 		add_fetch(out, candidates, &notes->fetches[(notes->fetch_next + FETCHES_NOTED - 1 - i) % FETCHES_NOTED], 0);
 	for (size_t i = 0; workers && i < workers->count; i++) {
 		const struct worker *worker = &workers->retained[i]->worker;
-		struct fetch_noted now = { worker->pid, worker->id, worker->fetch_begin_ns, 0, NAN };
+		struct fetch_noted now = { worker->pid, worker->id, worker->fetch_begin_ns, 0, 0, NAN };
 		double long_s;
 		if (worker->is_gone || worker->fetch_begin_ns == 0)
 			continue;

@@ -218,7 +218,7 @@ static double longest_new(const struct worker_retained *retained, const struct w
 }
 
 /* Notes the longest new fetch. If its length fits, it is the one in progress at the previous reading; else it ended
- * when the current one began. */
+ * when the current one began, or before. */
 static void note_fetch(struct window_notes *notes, const struct model *model, const struct worker_retained *retained,
 	const struct record *record)
 {
@@ -232,11 +232,11 @@ static void note_fetch(struct window_notes *notes, const struct model *model, co
 	int64_t last_end_ns =
 		row->fetch_begin_ns && row->fetch_begin_ns < record->time_ns ? row->fetch_begin_ns : record->time_ns;
 	int64_t end_ns = retained->worker.fetch_begin_ns + length_ns;
-	if (retained->worker.fetch_begin_ns == 0 || end_ns < read_ns - READ_APART_NS ||
-		end_ns > last_end_ns + READ_APART_NS)
-		end_ns = last_end_ns;
-	notes->fetches[notes->fetch_next] =
-		(struct fetch_noted){ row->pid, retained->worker.id, end_ns - length_ns, end_ns, baseline_s };
+	bool is_one_of_many = retained->worker.fetch_begin_ns == 0 || end_ns < read_ns - READ_APART_NS ||
+		end_ns > last_end_ns + READ_APART_NS;
+	end_ns = is_one_of_many ? last_end_ns : end_ns;
+	notes->fetches[notes->fetch_next] = (struct fetch_noted){ row->pid, retained->worker.id, end_ns - length_ns, end_ns,
+		is_one_of_many && !is_only ? read_ns : 0, baseline_s };
 	notes->fetch_next = (notes->fetch_next + 1) % FETCHES_NOTED;
 	notes->fetch_count += notes->fetch_count < FETCHES_NOTED;
 }

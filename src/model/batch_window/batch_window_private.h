@@ -89,6 +89,7 @@ struct fetch_noted {
 	int32_t pid;
 	uint32_t worker;
 	int64_t begin_ns, end_ns;
+	int64_t since_ns; /* when only its length is known: it may have ended at any time from here to end_ns; else 0 */
 	double baseline_s;
 };
 
