@@ -6,16 +6,16 @@
 #include <string.h>
 
 static const char on_sleep[] = "remove this sleep, or wait for an event instead",
-				  on_child[] = "start it without waiting for it, or between epochs",
+				  on_child[] = "start this process without waiting for it, or between epochs",
 				  on_gc[] = "call it between epochs only, or gc.freeze() after the warm-up",
 				  on_import[] = "move this import to the top of the file",
 				  on_save[] = "save less often, or copy the state and write it from another thread",
-				  on_network[] = "do it in another thread, or less often: the other side answers late",
+				  on_network[] = "send it from another thread, or less often: the other side answers late",
 				  on_lock[] = "find the thread that holds this lock: pmtop stack PID",
 				  on_object[] = "if this is a lock, find the thread that holds it: pmtop stack PID",
 				  on_queue[] = "find the thread at the other end of this queue: pmtop stack PID",
-				  on_gpu[] = "do it less often: on a GPU it waits for all launched work",
-				  on_file[] = "read it before training, or in the DataLoader's workers",
+				  on_gpu[] = "call it less often: on a GPU it waits for all launched work",
+				  on_file[] = "read the file before training, or in the DataLoader's workers",
 				  on_log[] = "write less often: what reads this output is slow";
 
 /* The first that occurs counts. A word that begins with a letter must not continue a longer one. */

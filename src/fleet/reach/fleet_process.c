@@ -35,7 +35,7 @@ static int open_pipes(int ours[3], int theirs[3])
 	return 0;
 }
 
-/* Three pipes each; the usual limit of 1,024 suffices for 340 processes. */
+/* Each process has three pipes: the default limit of 1,024 descriptors allows 340 of them. */
 void fleet_process_raise_limit(size_t processes)
 {
 	enum { FDS_EACH = 3, FDS_MORE = 64 };

@@ -6,7 +6,7 @@
 #include "src/model/model_private.h"
 #include "src/model/run/run.h"
 
-enum { SAMPLES_RETAINED = 4096, LINES_IN_WINDOW = 64, PATH_MAX_LINES = 64, USUAL_SAMPLES_MIN = 100 };
+enum { SAMPLES_RETAINED = 4096, LINES_IN_WINDOW = 64, PATH_MAX_LINES = 64, BASELINE_SAMPLES_MIN = 100 };
 enum { STACKS_IN_WINDOW = 32, WORKING_SAMPLES_MIN = 3 };
 static const double working_ratio = 0.8;
 /* A called line's excess that counts as that of its caller. */
@@ -216,19 +216,19 @@ struct counted {
 	uint32_t row;
 	unsigned count;
 	double expected;
-	double usual_s; /* weight of its samples outside flagged steps */
+	double baseline_s; /* weight of its samples outside flagged steps */
 };
 
 struct counting {
 	const struct code *code;
 	size_t line_count;
 	struct counted lines[LINES_IN_WINDOW];
-	unsigned usual_samples; /* outside flagged steps */
-	double usual_s;
+	unsigned baseline_samples; /* outside flagged steps */
+	double baseline_s;
 };
 
 /* count 0: outside flagged steps, where only lines of the window matter. */
-static void count_line(struct counting *counting, uint32_t row, unsigned count, double usual_s)
+static void count_line(struct counting *counting, uint32_t row, unsigned count, double baseline_s)
 {
 	size_t at = 0;
 	while (at < counting->line_count && counting->lines[at].row != row)
@@ -238,11 +238,11 @@ static void count_line(struct counting *counting, uint32_t row, unsigned count, 
 	if (at == counting->line_count)
 		counting->lines[counting->line_count++] = (struct counted){ .row = row };
 	counting->lines[at].count += count;
-	counting->lines[at].usual_s += usual_s;
+	counting->lines[at].baseline_s += baseline_s;
 }
 
 /* Each line once, also in recursions. */
-static void count_path(struct counting *counting, uint32_t node, unsigned count, double usual_s)
+static void count_path(struct counting *counting, uint32_t node, unsigned count, double baseline_s)
 {
 	const struct code_node *nodes = counting->code->nodes;
 	uint32_t rows[PATH_MAX_LINES];
@@ -255,13 +255,13 @@ static void count_path(struct counting *counting, uint32_t node, unsigned count,
 		if (row == 0 || i < row_count)
 			continue;
 		rows[row_count++] = row;
-		count_line(counting, row, count, usual_s);
+		count_line(counting, row, count, baseline_s);
 	}
 }
 
 /* Flagged steps are in order, and so are samples. */
-static void count_usual(struct counting *counting, const struct code_samples *samples, const struct run *run, int group,
-	int64_t from_ns, int64_t to_ns)
+static void count_baseline(struct counting *counting, const struct code_samples *samples, const struct run *run,
+	int group, int64_t from_ns, int64_t to_ns)
 {
 	size_t flagged = 0;
 	for (size_t i = 0; i < samples->count; i++) {
@@ -272,8 +272,8 @@ static void count_usual(struct counting *counting, const struct code_samples *sa
 			 is_here = entry->begin_ns < to_ns && entry->end_ns >= from_ns;
 		if (is_flagged || is_here || (int)counting->code->nodes[entry->node].group != group)
 			continue;
-		counting->usual_samples += entry->count;
-		counting->usual_s += entry->count * entry->weight_s;
+		counting->baseline_samples += entry->count;
+		counting->baseline_s += entry->count * entry->weight_s;
 		count_path(counting, entry->node, 0, entry->count * entry->weight_s);
 	}
 }
@@ -283,8 +283,8 @@ static double expected_of(const struct counting *counting, const struct counted 
 {
 	const struct code_line *line = &counting->code->lines[counted->row - 1];
 	double seen_s = counting->code->groups[line->group].seen.total_s;
-	if (counting->usual_samples >= USUAL_SAMPLES_MIN && counting->usual_s > 0)
-		return samples * counted->usual_s / counting->usual_s;
+	if (counting->baseline_samples >= BASELINE_SAMPLES_MIN && counting->baseline_s > 0)
+		return samples * counted->baseline_s / counting->baseline_s;
 	return seen_s > 0 ? samples * line->all.total_s / seen_s : 0;
 }
 
@@ -326,7 +326,7 @@ void model_sampled_line(
 			count_path(&counting, entry->node, count, 0);
 	}
 	if (out->samples > 0)
-		count_usual(&counting, samples, run, group, from_ns, to_ns);
+		count_baseline(&counting, samples, run, group, from_ns, to_ns);
 	const struct counted *chosen = choose_line(&counting, out->samples);
 	if (!chosen)
 		return;

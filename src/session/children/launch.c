@@ -164,10 +164,10 @@ bool launch_limit_log(struct launch *launch, struct reason *news)
 	enum log_limit_result result = log_limit_apply(&launch->limit);
 	if (result == LOG_LIMIT_CUT)
 		reason_set(news, STATUS_OK, "to keep all of it, redirect it: pmtop -- sh -c 'COMMAND > FILE 2>&1'",
-			"the command's output exceeds 512 MB: the log has its first MB and its newest 256 MB");
+			"the log exceeds 512 MB: pmtop keeps its first MB and newest 256 MB");
 	else if (result == LOG_LIMIT_REFUSED)
 		reason_set(news, STATUS_OK, "redirect it, or end the command",
-			"the command's output exceeds 512 MB, and its file system cannot remove the old part");
+			"the log exceeds 512 MB, and its file system cannot remove the old part");
 	return result != LOG_LIMIT_NOTHING;
 }
 
