@@ -150,6 +150,13 @@ static void add_compile(struct context *context, const struct phase_row *phase)
 		context->compile_median_s = phase->median_s;
 }
 
+/* The steps of an inferred run follow each other: what lies between two is a pause, a validation for example, whose
+ * pass is unknown. */
+static bool is_a_pause(const struct context *context, const struct phase_row *phase)
+{
+	return context->run->is_counted && phase_kind(context->run, phase->name) == PHASE_BETWEEN;
+}
+
 static void gather_phases(struct context *context)
 {
 	size_t batches, retained = 0,
@@ -157,7 +164,7 @@ static void gather_phases(struct context *context)
 	context->compile_share_ratio = context->compile_median_s = 0;
 	for (size_t i = 0; i < count; i++) {
 		add_compile(context, &context->phases[i]);
-		if (context->phases[i].depth == 0)
+		if (context->phases[i].depth == 0 && !is_a_pause(context, &context->phases[i]))
 			context->phases[retained++] = context->phases[i];
 	}
 	context->phase_count = retained;

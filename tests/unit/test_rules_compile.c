@@ -114,6 +114,22 @@ START_TEST(time_between_batches_that_only_dispatch_is_no_bottleneck)
 }
 END_TEST
 
+/* A validation after each tenth step takes half of the time. Of an inferred run its pass is unknown. */
+START_TEST(pauses_of_an_inferred_run_are_no_part_of_its_steps)
+{
+	if (_i)
+		script.set.records[0].opened.abi = "counted";
+	for (unsigned i = 0; i < 200; i++) {
+		script_batch_begin(&script, 0, at_s, script.batches);
+		script_batch_end(&script, 0, at_s + STEP, at_s, NAN);
+		at_s += i % 10 == 9 ? 11 * STEP : STEP;
+		script_apply(&script, at_s);
+		alerts_update(&alerts, script.model, &settings);
+	}
+	ck_assert_int_eq(raised("consider_optimizing") != NULL || raised("bottleneck") != NULL, _i == 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rules of compiling");
@@ -124,6 +140,7 @@ int main(void)
 	tcase_add_test(tests, compiling_now_and_then_is_none);
 	tcase_add_test(tests, a_run_that_never_compiles_has_none);
 	tcase_add_loop_test(tests, time_between_batches_that_only_dispatch_is_no_bottleneck, 0, 2);
+	tcase_add_loop_test(tests, pauses_of_an_inferred_run_are_no_part_of_its_steps, 0, 2);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
