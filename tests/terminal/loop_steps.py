@@ -27,6 +27,7 @@ EXPECTED = {
     'policy': ('for iteration in range(1, 20000)', True, None, None),
     'plain': ('for it in range(1000000)', False, None, None),
     'episodes': ('for i_episode in count(1)', True, None, None),
+    'one_function': ('for x, y in batches', True, 400, 100),
     'progress': ('for number in tqdm(range(50000), mininterval=5)', True, None, None),
 }
 TOTALS = {'while_own_batches': 100001}    # of a while loop, from the comparison that ends it
@@ -37,7 +38,8 @@ CHOSEN_STEPS = 8
 # So many at a time: scripts that take a whole CPU, with less right to it than pmtop and other tests have; and those that mostly sleep.
 BUSY, SLEEPING = threading.Semaphore(3), threading.Semaphore(3)
 NICE = ['nice', '-n', '5']
-IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain']
+IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function']
+VALIDATES = {'one_function'}   # with the same line
 
 
 def read_truth(path):
@@ -98,6 +100,8 @@ def agrees(python, script, wait_s=0):
         assert set(whole) <= {length}, reported['epochs']
         index = reported['epochs'][-1]['index'] * length + reported['epochs'][-1]['batches']
         assert low[1] - 1 <= index <= high[1] + 1, (low, high, reported['epochs'][-1])
+    validated = between(truth, found[-1][0])[0][2] - between(truth, found[0][0])[1][2]
+    assert script not in VALIDATES or validated < 3 or found[-1][1]['modes'].get('validation', {}).get('count'), (validated, found[-1][1]['modes'])
     return after_s
 
 

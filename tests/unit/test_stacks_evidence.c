@@ -173,6 +173,62 @@ START_TEST(a_pass_of_far_faster_batches_validates)
 }
 END_TEST
 
+enum { BY_TRAIN = 101, BY_VALIDATE = 201 }; /* what calls a loop that is no DataLoader's */
+
+/* As run_pass, with `samples` samples in all, of the pass of such a loop. */
+static struct py_counted run_loop(uint64_t caller, uint64_t length, unsigned samples, bool trains)
+{
+	struct py_counted pass = {
+		.serial = ++serial, .sampler = caller ^ length, .caller = caller, .length = length, .function = "run", .line = 7
+	};
+	stacks_evidence_judge_loop(&evidence, &pass, now_ns);
+	for (unsigned i = 0; i <= samples; i++) {
+		struct py_sample sample = { .is_whole = true, .count = 1 };
+		sample.sites[0].known = trains && i % 2 ? &backward : &forward;
+		pass.yielded = 1 + i;
+		pass.advanced_ns = now_ns += 10 * NS_PER_MS;
+		sample.sites[0].ip = (uint64_t)now_ns;
+		stacks_evidence_note(&evidence, &sample, &pass, 1, now_ns);
+		stacks_evidence_judge_loop(&evidence, &pass, now_ns);
+	}
+	pass.is_over = true;
+	pass.advanced_ns = now_ns += (int64_t)(length - pass.yielded) * 10 * NS_PER_MS;
+	pass.yielded = length;
+	stacks_evidence_judge_loop(&evidence, &pass, now_ns);
+	return pass;
+}
+
+START_TEST(short_passes_that_another_call_begins_are_unknown_until_together_they_show_no_training)
+{
+	struct py_counted pass = run_loop(BY_TRAIN, 100, 60, true);
+	ck_assert(pass.trains && !pass.is_unknown);
+	pass = run_loop(BY_VALIDATE, 50, 1, false);
+	ck_assert(!pass.trains && !pass.evaluates && pass.is_unknown);
+	for (int i = 0; i < 6 && !pass.evaluates; i++)
+		pass = run_loop(BY_VALIDATE, 50, 1, false);
+	ck_assert(pass.evaluates && !pass.trains);
+	pass = run_loop(BY_VALIDATE, 50, 0, false);
+	ck_assert(pass.evaluates && !pass.trains);
+	pass = run_loop(BY_TRAIN, 100, 0, false);
+	ck_assert(pass.trains);
+}
+END_TEST
+
+/* for phase in ("train", "val"): for batch in batches[phase]; or training on shards of several lengths. */
+START_TEST(passes_of_another_length_train_until_samples_contradict)
+{
+	run_loop(BY_TRAIN, 100, 60, true);
+	struct py_counted pass = run_loop(BY_TRAIN, 50, 0, false);
+	ck_assert(pass.trains && !pass.is_unknown);
+	pass = run_loop(BY_TRAIN, 49, 5, false);
+	ck_assert(!pass.trains && !pass.evaluates && pass.is_unknown);
+	pass = run_loop(BY_TRAIN, 48, 30, false);
+	ck_assert(pass.evaluates && !pass.trains);
+	pass = run_loop(BY_TRAIN, 47, 30, true);
+	ck_assert(pass.trains && !pass.evaluates);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_evidence");
@@ -186,6 +242,8 @@ int main(void)
 	tcase_add_test(tests, a_short_pass_of_a_new_loader_where_another_trains_is_unknown);
 	tcase_add_test(tests, a_short_pass_at_another_line_of_the_function_that_trains_validates);
 	tcase_add_test(tests, a_pass_of_far_faster_batches_validates);
+	tcase_add_test(tests, short_passes_that_another_call_begins_are_unknown_until_together_they_show_no_training);
+	tcase_add_test(tests, passes_of_another_length_train_until_samples_contradict);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

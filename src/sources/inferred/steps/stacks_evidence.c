@@ -8,10 +8,12 @@
 #include "src/sources/inferred/steps/stacks_training.h"
 
 /* How likely it is that a pass that trains gets as many samples without training: below it, it validates. A pass that
- * is over gets no further samples. A pass of a loader that is known to train needs more. */
+ * is over gets no further samples. A pass of a loader that is known to train needs more, as does one that was called
+ * where others train. */
 #define CHANCE_MAX 0.01
 #define CHANCE_OVER_MAX 0.25
 #define CHANCE_KNOWN_MAX 1e-4
+#define CHANCE_CALLED_MAX 1e-3
 #define UNDECIDED_NS (3 * NS_PER_S)
 #define WANTED_NS (1 * NS_PER_S)
 /* Samples of one batch are not independent of each other: more of them count as so many. */
@@ -27,24 +29,6 @@ static struct stacks_pass *find_pass(struct stacks_evidence *evidence, uint64_t 
 		if (evidence->passes[i].serial == serial)
 			return &evidence->passes[i];
 	return NULL;
-}
-
-/* Serials grow: the lowest is the oldest. */
-static struct stacks_pass *get_pass(struct stacks_evidence *evidence, const struct py_counted *counted, int64_t now_ns)
-{
-	struct stacks_pass *pass = find_pass(evidence, counted->serial);
-	if (pass)
-		return pass;
-	pass = &evidence->passes[0];
-	for (size_t i = 1; i < evidence->pass_count; i++)
-		if (evidence->passes[i].serial < pass->serial)
-			pass = &evidence->passes[i];
-	if (evidence->pass_count < STACKS_PASSES_MAX)
-		pass = &evidence->passes[evidence->pass_count++];
-	*pass = (struct stacks_pass){
-		.serial = counted->serial, .since_ns = now_ns, .first = counted->yielded, .yielded = counted->yielded
-	};
-	return pass;
 }
 
 /* -- what is known of loaders -- */
@@ -66,20 +50,43 @@ static struct stacks_known *find_known(struct stacks_evidence *evidence, const s
 	return NULL;
 }
 
-static void remember(struct stacks_evidence *evidence, const struct py_counted *counted, enum stacks_verdict verdict)
+/* Serials grow: the lowest is the oldest. */
+static struct stacks_pass *get_pass(struct stacks_evidence *evidence, const struct py_counted *counted, int64_t now_ns)
+{
+	struct stacks_pass *pass = find_pass(evidence, counted->serial);
+	if (pass)
+		return pass;
+	pass = &evidence->passes[0];
+	for (size_t i = 1; i < evidence->pass_count; i++)
+		if (evidence->passes[i].serial < pass->serial)
+			pass = &evidence->passes[i];
+	if (evidence->pass_count < STACKS_PASSES_MAX)
+		pass = &evidence->passes[evidence->pass_count++];
+	const struct stacks_known *known = find_known(evidence, counted);
+	*pass = (struct stacks_pass){ .serial = counted->serial,
+		.since_ns = now_ns,
+		.first = counted->yielded,
+		.yielded = counted->yielded,
+		.samples = known && known->verdict == STACKS_UNKNOWN ? known->samples : 0 };
+	return pass;
+}
+
+static struct stacks_known *remember(
+	struct stacks_evidence *evidence, const struct py_counted *counted, enum stacks_verdict verdict)
 {
 	struct stacks_known *known = find_known(evidence, counted);
 	if (!known) {
 		known = &evidence->known[evidence->known_next];
 		evidence->known_next = (evidence->known_next + 1) % STACKS_KNOWN_MAX;
 		evidence->known_count += evidence->known_count < STACKS_KNOWN_MAX;
-		*known = (struct stacks_known){ .sampler = counted->sampler };
+		*known = (struct stacks_known){ .sampler = counted->sampler, .caller = counted->caller };
 	}
 	if (*counted->function)
 		snprintf(known->function, sizeof known->function, "%s", counted->function);
 	known->line = counted->line ? counted->line : known->line;
 	known->length = counted->length ? counted->length : known->length;
 	known->verdict = verdict;
+	return known;
 }
 
 /* -- samples -- */
@@ -249,20 +256,41 @@ static bool is_beside_training(const struct stacks_evidence *evidence, const str
 	return is_any_training && evidence->training >= LEARNT && training_ratio(evidence) >= TRAINING_RATIO_MIN;
 }
 
+/* Passes of a loop that have other lengths train where this one was called. */
+static bool is_called_to_train(const struct stacks_evidence *evidence, const struct py_counted *counted)
+{
+	for (size_t i = 0; i < evidence->known_count && counted->caller; i++)
+		if (evidence->known[i].verdict == STACKS_TRAINS && evidence->known[i].caller == counted->caller)
+			return true;
+	return false;
+}
+
+/* That a pass that trains has as many samples without training. */
+static double chance_of_none(const struct stacks_evidence *evidence, const struct stacks_pass *pass)
+{
+	return pass && pass->training == 0 && pass->shared == 0 ? pow(1 - training_ratio(evidence), pass->samples) : 1;
+}
+
+static double chance_max(const struct stacks_evidence *evidence, const struct py_counted *counted)
+{
+	double max = counted->is_over ? CHANCE_OVER_MAX : CHANCE_MAX;
+	return is_called_to_train(evidence, counted) ? CHANCE_CALLED_MAX : max;
+}
+
 static enum stacks_verdict judge(
 	struct stacks_evidence *evidence, struct stacks_pass *pass, const struct py_counted *counted)
 {
 	const struct stacks_known *known = find_known(evidence, counted);
-	double chance =
-		pass && pass->training == 0 && pass->shared == 0 ? pow(1 - training_ratio(evidence), pass->samples) : 1;
+	double chance = chance_of_none(evidence, pass);
 	bool is_long = pass && pass->yielded - pass->first >= BATCHES_MIN;
 	if (pass && pass->verdict == STACKS_TRAINS)
 		return STACKS_TRAINS;
 	if (known && known->verdict == STACKS_TRAINS)
 		return is_long && chance < CHANCE_KNOWN_MAX ? STACKS_VALIDATES : STACKS_TRAINS;
-	if (is_long && chance < (counted->is_over ? CHANCE_OVER_MAX : CHANCE_MAX))
+	if (is_long && chance < chance_max(evidence, counted))
 		return STACKS_VALIDATES;
-	if (!known && counted->is_over && (is_beside_training(evidence, counted) || is_fast(evidence, pass, counted)))
+	if ((!known || known->verdict == STACKS_UNKNOWN) && counted->is_over && !is_called_to_train(evidence, counted) &&
+		(is_beside_training(evidence, counted) || is_fast(evidence, pass, counted)))
 		return STACKS_VALIDATES;
 	return known ? known->verdict : STACKS_UNKNOWN;
 }
@@ -279,9 +307,24 @@ void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *
 	counted->is_unknown = verdict == STACKS_UNKNOWN && counted->is_over && is_doubtful(evidence, counted);
 	if (counted->is_over && counted->trains && pass)
 		note_pace(evidence, pass, counted);
-	if (counted->evaluates && !find_known(evidence, counted))
+	const struct stacks_known *known = counted->evaluates ? find_known(evidence, counted) : NULL;
+	if (counted->evaluates && (!known || known->verdict == STACKS_UNKNOWN))
 		remember(evidence, counted, verdict);
 	bool is_learning = evidence->training < LEARNT && counted->yielded > 0;
 	if (pass && !counted->is_over && (is_learning || counted->is_undecided))
 		evidence->wanted_until_ns = pass->since_ns + WANTED_NS;
+}
+
+void stacks_evidence_judge_loop(struct stacks_evidence *evidence, struct py_counted *counted, int64_t now_ns)
+{
+	stacks_evidence_judge(evidence, counted, now_ns);
+	if (counted->trains || counted->evaluates)
+		return;
+	const struct stacks_pass *pass = find_pass(evidence, counted->serial);
+	counted->is_undecided = !counted->is_over && pass && now_ns - pass->since_ns < UNDECIDED_NS;
+	bool is_likely = is_called_to_train(evidence, counted) && chance_of_none(evidence, pass) >= CHANCE_OVER_MAX;
+	counted->is_unknown = counted->is_over && !is_likely;
+	counted->trains = !counted->is_unknown && !counted->is_undecided;
+	if (counted->is_over && pass)
+		remember(evidence, counted, STACKS_UNKNOWN)->samples = pass->samples;
 }

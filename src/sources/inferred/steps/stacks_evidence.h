@@ -27,11 +27,12 @@ struct stacks_pass {
 
 /* A loader in a loop, and what its passes do. */
 struct stacks_known {
-	uint64_t sampler;
+	uint64_t sampler, caller; /* as in struct py_counted */
 	char function[PY_FUNCTION_SIZE];
 	int line;
 	uint64_t length; /* of its passes; 0 = unknown */
 	enum stacks_verdict verdict;
+	unsigned samples; /* while it is unknown: of its passes, all without training */
 };
 
 /* Zeroed at first. */
@@ -49,5 +50,9 @@ void stacks_evidence_note(struct stacks_evidence *evidence, const struct py_samp
 	const struct py_counted *live, size_t count, int64_t now_ns);
 /* Sets trains, evaluates, is_undecided and is_unknown. */
 void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *counted, int64_t now_ns);
+/* Likewise of a pass of a loop that was seen to train, whose `sampler` says what called it. One that lasts trains,
+ * unless samples contradict; one that is over before a sample showed training in it, or in another that was called
+ * there, is unknown. */
+void stacks_evidence_judge_loop(struct stacks_evidence *evidence, struct py_counted *counted, int64_t now_ns);
 
 #endif

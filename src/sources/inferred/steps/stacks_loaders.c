@@ -136,6 +136,14 @@ static void note_training_loader(
 			stacks_loops_note_loader(loaders->loops, &live[i], sample);
 }
 
+/* One function may run both: run_epoch(batches, is_training). */
+static void note_loop_evidence(struct stacks_loaders *loaders, const struct py_sample *sample, int64_t now_ns)
+{
+	struct py_counted pass;
+	if (has_loop(loaders) && stacks_loops_live(loaders->loops, sample, now_ns, &pass))
+		stacks_evidence_note(&loaders->evidence, sample, &pass, 1, now_ns);
+}
+
 static bool is_quiet(const struct stacks_loaders *loaders, int64_t now_ns)
 {
 	return loaders->quiet_ns && now_ns < loaders->quiet_ns + QUIET_MAX_NS;
@@ -158,6 +166,7 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
 	stacks_evidence_note(&loaders->evidence, sample, live, count, now_ns);
 	note_training_loader(loaders, sample, live, count);
+	note_loop_evidence(loaders, sample, now_ns);
 	if (loaders->loops)
 		stacks_loops_note(loaders->loops, sample, lines, owner, has_loader, now_ns);
 	loaders->is_other |= loaders->loops && stacks_loops_is_other(loaders->loops);
@@ -301,6 +310,13 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 	return is_any_left && status == STATUS_OK;
 }
 
+static void judge_loop(struct stacks_loaders *loaders, struct py_counted *counted, int64_t now_ns)
+{
+	stacks_evidence_judge_loop(&loaders->evidence, counted, now_ns);
+	if (counted->is_over && !counted->trains)
+		stacks_loops_set_aside(loaders->loops);
+}
+
 static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct stacks_polled *out)
 {
 	const struct py_counted *counted;
@@ -309,7 +325,10 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 		stacks_loops_stop(loaders->loops);
 	if (!stacks_loops_chosen(loaders->loops, &loop) || !stacks_loops_poll(loaders->loops, now_ns, &counted))
 		return;
-	out->counted[out->count++] = *counted;
+	out->counted[out->count] = *counted;
+	if (loop.has_training)
+		judge_loop(loaders, &out->counted[out->count], now_ns);
+	out->count++;
 	stacks_loop_write_text(loop.text, loop.name, out->what.text, sizeof out->what.text);
 	snprintf(out->what.file, sizeof out->what.file, "%s", loop.file);
 	out->what.line = loop.line;

@@ -143,6 +143,8 @@ static struct py_counted counted_of(const struct stacks_loops *loops, bool is_ov
 {
 	const struct seen *steps = loops->steps;
 	return (struct py_counted){ .serial = loops->serial,
+		.sampler = loops->caller ^ (loops->items << 1),
+		.caller = loops->caller,
 		.base = loops->base,
 		.yielded = loops->yielded,
 		.read_ns = loops->yielded_ns,
@@ -167,8 +169,17 @@ static void take_position(struct stacks_loops *loops, int64_t now_ns)
 	loops->length = loops->origin == 0 && length >= loops->yielded ? length : 0;
 }
 
+/* train(batches, True) and train(batches, False) are called at different instructions. */
+static uint64_t caller_of(const struct py_sample *sample, size_t frame)
+{
+	uint64_t hash = 0;
+	for (size_t i = frame + 1; i < sample->count; i++)
+		hash = (hash * UINT64_C(31) + sample->sites[i].code) * UINT64_C(31) + sample->sites[i].ip;
+	return hash | 1;
+}
+
 /* A pass of the step loop begins, in the same epoch as the last one or in the next. */
-static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
+static void begin_pass(struct stacks_loops *loops, const struct py_sample *sample, int64_t now_ns)
 {
 	struct stacks_epoch epoch = stacks_loops_epoch_of_steps(loops);
 	loops->origin = stacks_loops_origin(loops, &epoch);
@@ -176,6 +187,8 @@ static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
 	loops->epoch = epoch;
 	loops->is_first = !loops->serial && loops->is_from_start && loops->steps->restarts == 0;
 	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
+	loops->caller = caller_of(sample, loops->steps->loop.frame_index);
+	loops->items = stacks_loop_is_variable(&loops->steps->loop) ? 0 : loops->steps->loop.length;
 	loops->is_running = true;
 	loops->begun_ns = now_ns;
 	take_position(loops, now_ns);
@@ -197,6 +210,25 @@ static bool follow(struct stacks_loops *loops, int64_t now_ns)
 	take_position(loops, now_ns);
 	return true;
 }
+
+static bool has_frame(const struct py_sample *sample, uint64_t frame)
+{
+	for (size_t i = 0; i < sample->count; i++)
+		if (sample->sites[i].frame == frame)
+			return true;
+	return false;
+}
+
+bool stacks_loops_live(
+	struct stacks_loops *loops, const struct py_sample *sample, int64_t now_ns, struct py_counted *out)
+{
+	if (!loops->is_running || !has_frame(sample, loops->steps->loop.frame) || !follow(loops, now_ns))
+		return false;
+	*out = counted_of(loops, false);
+	return true;
+}
+
+void stacks_loops_set_aside(struct stacks_loops *loops) { loops->yielded = loops->base; }
 
 size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struct py_counted **out)
 {
@@ -431,7 +463,7 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 		return;
 	stacks_loops_find_end(loops);
 	if (!loops->is_running)
-		begin_pass(loops, now_ns);
+		begin_pass(loops, sample, now_ns);
 }
 
 /* -- losses -- */

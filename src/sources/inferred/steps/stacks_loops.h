@@ -47,6 +47,11 @@ bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted
 bool stacks_loops_is_running(const struct stacks_loops *loops);
 /* Whether samples close to each other are wanted, to learn how short a loop is. */
 bool stacks_loops_reads_closely(const struct stacks_loops *loops, int64_t now_ns);
+/* The current pass, read just after the sample, which lies in it. False: there is none. */
+bool stacks_loops_live(
+	struct stacks_loops *loops, const struct py_sample *sample, int64_t now_ns, struct py_counted *out);
+/* The pass that has just ended was no training: its iterations are no steps of the epoch. */
+void stacks_loops_set_aside(struct stacks_loops *loops);
 /* Counts the steps as py_counter_poll does batches: the current pass, if there is one. */
 size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struct py_counted **out);
 /* The newest loss that is a number: of the function with the step loop, or else of one of these functions (whose loop

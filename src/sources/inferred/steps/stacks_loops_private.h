@@ -70,6 +70,8 @@ struct stacks_loops {
 	bool is_other; /* the step loop is another one, around the one before or inside it */
 	bool is_first; /* no pass was before this one */
 	uint64_t serial;
+	uint64_t caller;        /* what called the function of the step loop, and where; never 0 */
+	uint64_t items;         /* of what the pass iterates over, when it began; 0 = unknown */
 	uint64_t base, yielded; /* as in struct py_counted */
 	uint64_t origin;        /* yielded where the position is 0, modulo 2^64 */
 	uint64_t length;        /* of the pass; 0 = unknown */

@@ -265,11 +265,13 @@ static void join_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t 
 		.batches = steps->state.batches_in_epoch };
 }
 
-/* What it does becomes known before any of it was emitted. */
-static void rejoin_epoch(struct stacks_steps *steps, struct epoch *epoch, enum mode mode, int64_t now_ns)
+static bool is_only_joined(const struct stacks_steps *steps, const struct epoch *epoch)
 {
-	if (mode == epoch->mode)
-		return;
+	return epoch->joined > 0 && epoch->emitted == epoch->joined && !steps->is_emitted;
+}
+
+static void unjoin_epoch(struct stacks_steps *steps, struct epoch *epoch)
+{
 	steps->counted[epoch->mode] -= epoch->joined;
 	if (epoch->mode == MODE_TRAIN) {
 		steps->state = (struct run_state){ .mode = MODE_TRAIN, .loss = (double)NAN };
@@ -277,8 +279,16 @@ static void rejoin_epoch(struct stacks_steps *steps, struct epoch *epoch, enum m
 		steps->next_index = 0;
 		steps->is_numbered = false;
 	}
-	epoch->mode = mode;
 	epoch->is_begun = false;
+}
+
+/* What it does becomes known before any of it was emitted. */
+static void rejoin_epoch(struct stacks_steps *steps, struct epoch *epoch, enum mode mode, int64_t now_ns)
+{
+	if (mode == epoch->mode)
+		return;
+	unjoin_epoch(steps, epoch);
+	epoch->mode = mode;
 	join_epoch(steps, epoch, now_ns);
 }
 
@@ -427,6 +437,8 @@ static void leave_out(struct stacks_steps *steps, struct epoch *epoch, int64_t n
 {
 	steps->has_new_what |= !steps->is_at_least;
 	steps->is_at_least = true;
+	if (is_only_joined(steps, epoch))
+		unjoin_epoch(steps, epoch);
 	drop_epoch(steps, epoch, now_ns);
 }
 
@@ -455,7 +467,7 @@ static bool take_mode(
 	struct stacks_steps *steps, struct epoch *epoch, const struct py_counted *counted, const char *text, int64_t now_ns)
 {
 	enum mode mode = epoch->mode;
-	bool is_joined = epoch->joined > 0 && epoch->emitted == epoch->joined && !steps->is_emitted;
+	bool is_joined = is_only_joined(steps, epoch);
 	if (!is_joined && epoch->emitted > epoch->base) {
 		revise(steps, epoch, counted, now_ns);
 		return true;
@@ -502,7 +514,8 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 		emit_batches(steps, epoch, false, epoch->yielded_ns);
 	bool is_first = !is_fast(steps) && (epoch->emitted == 0 || steps->current != epoch->serial),
 		 is_long = epoch->yielded_ns - epoch->emitted_ns >= POLLS_A_STEP * poll_ns(steps);
-	if (counted->is_over && counted->is_unknown && epoch->emitted == epoch->base)
+	bool is_untold = epoch->emitted == epoch->base || is_only_joined(steps, epoch);
+	if (counted->is_over && counted->is_unknown && is_untold)
 		leave_out(steps, epoch, now_ns);
 	else if (counted->is_over)
 		finish_epoch(steps, epoch, counted->is_exhausted, now_ns);

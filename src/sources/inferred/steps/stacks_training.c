@@ -12,6 +12,10 @@ static const struct {
 	{ "torch/_tensor.py", "backward", false },
 	{ "torch/autograd/__init__.py", "backward", false },
 	{ "torch/autograd/__init__.py", "grad", false },
+	{ "paddle/optimizer/optimizer.py", "step", true },
+	{ "paddle/optimizer/adam.py", "step", true },
+	{ "paddle/optimizer/adamw.py", "step", true },
+	{ "paddle/base/dygraph/tensor_patch_methods.py", "backward", false },
 };
 
 static bool ends_with(const char *text, const char *end)

@@ -22,6 +22,10 @@ struct py_counted {
 	/* the address of its loader's index sampler, or of an iterable dataset: the same in all epochs of one loader; 0 =
 	 * unknown */
 	uint64_t sampler;
+	/* Of a loop over anything else: what called its function, and where; sampler then says its length, too. 0 = a
+	 * loader's
+	 */
+	uint64_t caller;
 	uint64_t yielded;
 	uint64_t base; /* of a pass that continues an epoch: batches of its earlier passes, included in yielded; else 0 */
 	/* the now_ns of the call that read it; older than the current call's if it kept changing */
