@@ -29,7 +29,8 @@ EXPECTED = {
     'episodes': ('for i_episode in count(1)', True, None, None),
     'progress': ('for number in tqdm(range(50000), mininterval=5)', True, None, None),
 }
-TOTALS = {'while_own_batches': 100001}    # of a while loop, from the comparison that ends it
+# Of loops that no other is around; of a while loop from the comparison that ends it.
+TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'progress': 50000}
 # Epochs of passes.py: whether their number is known at once, from the next pass on, or never.
 PASSES = {'unnamed': 'at once', 'called': 'at once', 'resumed': 'at once', 'counted': 'later', 'counted_after': 'later', 'uncounted': 'never'}
 JOINED_S = 5                   # attached so late: in the third pass or later
@@ -89,8 +90,9 @@ def agrees(python, script, wait_s=0):
         assert inferred['file'].endswith(script + '.py') and inferred['line'] > 0, inferred
         if epochs is None:
             assert low[1] - 1 <= reported['batch']['count'] <= high[1] + 1, (low, high, reported['batch'])
-            done = reported['epoch'].get('done_ratio', 0)
-            assert abs(done * TOTALS.get(script, 0) - reported['batch']['count'] * (script in TOTALS)) <= 1, (reported['epoch'], reported['batch'])
+            total = TOTALS.get(script)
+            assert 'epoch' not in reported and reported['batch'].get('total') == total, reported
+            assert not total or abs(reported['run_done_ratio'] * total - reported['batch']['count']) <= 1, reported
             continue
         assert low[2] <= reported['epoch']['ordinal'] <= high[2], (low, high, reported['epoch'])
         assert reported['epoch']['total'] == epochs, reported['epoch']

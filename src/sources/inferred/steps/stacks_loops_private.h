@@ -69,6 +69,7 @@ struct stacks_loops {
 	bool is_running, is_stopping;
 	bool is_other; /* the step loop is another one, around the one before or inside it */
 	bool is_first; /* no pass was before this one */
+	bool is_alone; /* no loop is around the step loop */
 	uint64_t serial;
 	uint64_t base, yielded; /* as in struct py_counted */
 	uint64_t origin;        /* yielded where the position is 0, modulo 2^64 */
