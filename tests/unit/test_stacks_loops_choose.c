@@ -9,6 +9,7 @@
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_loops_list.h"
 #include "src/sources/inferred/steps/stacks_loops_part.h"
+#include "src/sources/inferred/steps/stacks_loops_why.h"
 #include "tests/support/suite.h"
 
 enum { CODE = 0x1000 };
@@ -105,6 +106,24 @@ START_TEST(a_loop_that_only_validates_does_not_follow)
 	ck_assert(stacks_loops_may_follow(next));
 	snprintf(next->function, sizeof next->function, "evaluate");
 	ck_assert(!stacks_loops_may_follow(next));
+}
+END_TEST
+
+/* tests/terminal/loop_steps.py has real programs. */
+START_TEST(a_reason_needs_most_of_many_readings_and_no_steps)
+{
+	char why[160];
+	loops.why.at[STACKS_WHY_OUTSIDE] = (struct stacks_why_at){ .line = 7, .file = "train.py", .package = "catboost" };
+	loops.why.samples = loops.why.counts[STACKS_WHY_OUTSIDE] = 10;
+	ck_assert(!stacks_loops_why(&loops, why, sizeof why));
+	loops.why.samples = loops.why.counts[STACKS_WHY_OUTSIDE] = 40;
+	ck_assert(stacks_loops_why(&loops, why, sizeof why));
+	ck_assert_str_eq(why, "train.py:7 runs native code of catboost: no Python loop to count");
+	loops.why.samples = 80;
+	ck_assert(!stacks_loops_why(&loops, why, sizeof why));
+	loops.why.samples = 40;
+	loops.steps = add(0, "for i in range(500):", PY_LOOP_RANGE, 500);
+	ck_assert(!stacks_loops_why(&loops, why, sizeof why));
 }
 END_TEST
 
@@ -502,6 +521,7 @@ int main(void)
 	tcase_add_test(tests, what_advances_by_more_than_one_counts_no_steps);
 	tcase_add_test(tests, the_loop_after_one_that_was_alone_is_chosen_by_what_it_does);
 	tcase_add_test(tests, a_loop_that_only_validates_does_not_follow);
+	tcase_add_test(tests, a_reason_needs_most_of_many_readings_and_no_steps);
 	tcase_add_test(tests, a_loop_around_a_loader_has_no_steps);
 	tcase_add_test(tests, a_short_loop_in_a_loop_that_counts_epochs_accumulates_nothing);
 	tcase_add_test(tests, a_loop_goes_on_to_be_counted_by_what_counts_it);

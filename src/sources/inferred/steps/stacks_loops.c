@@ -10,6 +10,7 @@
 #include "src/sources/inferred/steps/stacks_loops_bound.h"
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/steps/stacks_loops_why.h"
 #include "src/sources/inferred/steps/stacks_training.h"
 #include "src/sources/inferred/sums/stacks_tree.h"
 #include "src/sources/python/counters/py_bar.h"
@@ -428,6 +429,8 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	loops->since_ns = loops->since_ns ? loops->since_ns : now_ns;
 	loops->read_ns = now_ns;
 	note_all(loops, sample, lines, owner, now_ns);
+	if (!has_steps && !loops->steps)
+		stacks_loops_note_why(loops, sample);
 	if (has_steps || !stacks_loops_may_choose(loops, now_ns))
 		return;
 	struct seen *best = stacks_loops_find_steps(loops);
