@@ -127,6 +127,14 @@ START_TEST(a_reason_needs_most_of_many_readings_and_no_steps)
 }
 END_TEST
 
+START_TEST(a_loop_that_tries_again_counts_no_epochs)
+{
+	ck_assert(stacks_loop_names_runs("for attempt in range(3):"));
+	ck_assert(stacks_loop_names_runs("for fold, (train, test) in enumerate(folds.split(x)):"));
+	ck_assert(!stacks_loop_names_runs("for e in range(500):"));
+}
+END_TEST
+
 START_TEST(a_loop_over_optimizers_has_no_steps)
 {
 	struct seen *step = add_int(add(0, "while True:", PY_LOOP_OTHER, 0), "step", false);
@@ -521,6 +529,7 @@ int main(void)
 	tcase_add_test(tests, what_advances_by_more_than_one_counts_no_steps);
 	tcase_add_test(tests, the_loop_after_one_that_was_alone_is_chosen_by_what_it_does);
 	tcase_add_test(tests, a_loop_that_only_validates_does_not_follow);
+	tcase_add_test(tests, a_loop_that_tries_again_counts_no_epochs);
 	tcase_add_test(tests, a_reason_needs_most_of_many_readings_and_no_steps);
 	tcase_add_test(tests, a_loop_around_a_loader_has_no_steps);
 	tcase_add_test(tests, a_short_loop_in_a_loop_that_counts_epochs_accumulates_nothing);
