@@ -31,10 +31,10 @@ void summary_run(struct buffer *out, const struct run *run, size_t warnings)
 	char mean[NUMBER_SIZE], longest[NUMBER_SIZE];
 	uint32_t number = run_epoch_number(run, run->state.epochs_begun),
 			 epochs = number ? number : run->state.epochs_begun;
-	buffer_printf(out,
-		"pmtop: %s: %" PRIu32 " epoch%s, %s%" PRIu64 " batches, step mean %s, max %s, %" PRIu64
-		" flagged, %zu warning%s\n",
-		run->name[0] ? run->name : "run", epochs, epochs == 1 ? "" : "s",
+	buffer_printf(out, "pmtop: %s: ", run->name[0] ? run->name : "run");
+	if (run_has_epochs(run))
+		buffer_printf(out, "%" PRIu32 " epoch%s, ", epochs, epochs == 1 ? "" : "s");
+	buffer_printf(out, "%s%" PRIu64 " batches, step mean %s, max %s, %" PRIu64 " flagged, %zu warning%s\n",
 		run_inferred(run).is_at_least ? "at least " : "", track->count, format_seconds(mean, track->step.mean_s),
 		format_seconds(longest, track->step.max_s), track->flagged_count, warnings, warnings == 1 ? "" : "s");
 }

@@ -119,9 +119,9 @@ static void check_region(struct doctor *doctor, const struct model *model)
 	doctor_row(doctor, "batches", false);
 	if (model->run_count == 0) {
 		bool is_refused = missing && missing->remedy[0] && !missing->is_mere_absence;
-		doctor_say(doctor, FINDING_MISSING, is_refused ? missing->remedy : advice, "%s%s",
-			missing ? missing->text : "no instrumentation",
-			is_refused ? "" : ", and no loop found whose iterations pmtop can count");
+		doctor_say(doctor, FINDING_MISSING, is_refused ? missing->remedy : advice, "%s%s%s",
+			missing ? missing->text : "no instrumentation", is_refused ? "" : ", and ",
+			is_refused ? "" : code_why_no_steps(model));
 		return;
 	}
 	const struct run *run = &model->runs[0];

@@ -13,6 +13,7 @@ static const struct {
 	{ "gpu", false, MISSING_GPU },
 	{ "region", false, MISSING_REGION },
 	{ "stacks", false, MISSING_STACKS },
+	{ "steps", false, MISSING_STEPS },
 	{ "counter", true, MISSING_COUNTERS },
 	{ "cycles", true, MISSING_COUNTERS },
 	{ "instructions", true, MISSING_COUNTERS },

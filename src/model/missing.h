@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* What a missing figure is of, by its name as sources emit it. */
-enum missing_subject { MISSING_OTHER, MISSING_REGION, MISSING_STACKS, MISSING_GPU, MISSING_COUNTERS };
+enum missing_subject { MISSING_OTHER, MISSING_REGION, MISSING_STACKS, MISSING_STEPS, MISSING_GPU, MISSING_COUNTERS };
 
 struct missing {
 	char figure[48], text[160], remedy[160];

@@ -240,6 +240,9 @@ static void note_missing(struct model *model, const struct record *record)
 	put_text(missing.text, sizeof missing.text, record->missing.text);
 	put_text(missing.remedy, sizeof missing.remedy, record->missing.remedy);
 	missing_classify(&missing);
+	/* What a program publishes needs no inference. */
+	if (missing.subject == MISSING_STEPS && model->run_count > 0)
+		return;
 	model->missing[at] = missing;
 	if (at == model->missing_count)
 		model->missing_count++;

@@ -235,7 +235,7 @@ def judge_epoch(script, shown, low, high):
 
 def judge_total(script, shown):
     epoch, count = shown.get('epoch', {}), shown_position(script, shown)[1]
-    length = count / epoch['done_ratio'] if epoch.get('done_ratio') and count >= 5 else None
+    length = count / epoch['done_ratio'] if epoch.get('done_ratio') and count >= 5 else shown['batch'].get('total')
     # The ratio is that of the position, which can be ahead of the count: by what was fetched, and by what was polled since a batch was emitted.
     late = POSITION_S / shown['batch']['mean_s'] if shown['batch'].get('mean_s') else 0
     error = 0.02 + (script.ahead + 1 + late) / count if length else 0

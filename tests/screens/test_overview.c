@@ -116,7 +116,7 @@ START_TEST(without_steps_the_line_for_the_framework_is_shown)
 		record->code.file = cases[i].file;
 		model_apply(stage.model, &stage.set);
 		stage_draw(&stage);
-		ck_assert(stage_shows(&stage, "neither published batches"));
+		ck_assert(stage_shows(&stage, "no loop found whose iterations pmtop can count"));
 		ck_assert_msg(stage_shows(&stage, cases[i].shows), "%s", cases[i].file);
 		stage_close(&stage);
 	}

@@ -4,6 +4,7 @@
     loop_steps.py --bench    all scripts, and a table"""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,11 +31,21 @@ EXPECTED = {
     'one_function': ('for x, y in batches', True, 400, 100),
     'progress': ('for number in tqdm(range(50000), mininterval=5)', True, None, None),
 }
-TOTALS = {'while_own_batches': 100001}    # of a while loop, from the comparison that ends it
+# Of loops that no other is around; of a while loop from the comparison that ends it.
+TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'progress': 50000}
 # Epochs of passes.py: whether their number is known at once, from the next pass on, or never.
 PASSES = {'unnamed': 'at once', 'called': 'at once', 'resumed': 'at once', 'counted': 'later', 'counted_after': 'later', 'uncounted': 'never'}
 JOINED_S = 5                   # attached so late: in the third pass or later
 CHOSEN_STEPS = 8
+NEXT_S = 2                     # after which the loop that follows another one is counted
+# What unseen.py does, and why it has no steps.
+UNSEEN = {
+    'recursion': r'recursion\(\) calls itself: recursion has no loop to count',
+    'native': r'unseen.py:\d+ runs native code: no Python loop to count',
+    'unreadable': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
+    'waiting': r'unseen.py:\d+ waits: other threads or processes do the work',
+}
+WHY_S = 30
 # So many at a time: scripts that take a whole CPU, with less right to it than pmtop and other tests have; and those that mostly sleep.
 BUSY, SLEEPING = threading.Semaphore(3), threading.Semaphore(3)
 NICE = ['nice', '-n', '5']
@@ -91,8 +102,9 @@ def agrees(python, script, wait_s=0):
         assert inferred['file'].endswith(script + '.py') and inferred['line'] > 0, inferred
         if epochs is None:
             assert low[1] - 1 <= reported['batch']['count'] <= high[1] + 1, (low, high, reported['batch'])
-            done = reported['epoch'].get('done_ratio', 0)
-            assert abs(done * TOTALS.get(script, 0) - reported['batch']['count'] * (script in TOTALS)) <= 1, (reported['epoch'], reported['batch'])
+            total = TOTALS.get(script)
+            assert 'epoch' not in reported and reported['batch'].get('total') == total, reported
+            assert not total or abs(reported['run_done_ratio'] * total - reported['batch']['count']) <= 1, reported
             continue
         assert low[2] <= reported['epoch']['ordinal'] <= high[2], (low, high, reported['epoch'])
         assert reported['epoch']['total'] == epochs, reported['epoch']
@@ -169,6 +181,38 @@ def a_chosen_loop_counts():
     assert abs(last['batch']['count'] - (truth[-1][2] - 1)) <= 3, (last['batch'], truth[-1])
 
 
+def the_loop_after_another_counts_soon(python):
+    found, truth, _ = watch(python, 'two_loops', 0, objects=36)
+    second = [(now, reported) for now, reported in found if reported['inferred']['what'] == 'for number in range(2000)']
+    assert second and len(second) < len(found), [reported['inferred'] for _, reported in found]
+    begin = next(now for now, _, pass_number, *_ in truth if pass_number == 2)
+    assert second[0][0] - begin < NEXT_S + LAG_S, second[0][0] - begin
+    for now, reported in second:
+        low, high = between([row for row in truth if row[2] == 2], now)
+        assert low[1] - 1 <= reported['batch']['count'] <= high[1] + 1, (low, high, reported['batch'])
+        assert reported['batch']['total'] == 2000 and 'epoch' not in reported, reported
+    first = [reported['batch'] for _, reported in found if reported['inferred']['what'] == 'for i in range(count)']
+    assert {batch['total'] for batch in first} == {450} and max(batch['count'] for batch in first) == 450, first[-1]
+
+
+def says_why(python, kind):
+    program = subprocess.Popen([python, os.path.join(SCRIPTS, 'unseen.py'), kind], env=ENVIRONMENT)
+    try:
+        with subprocess.Popen([PMTOP, '-p', str(program.pid), '-b', '--format=json', '-d', '0.5', '-n', str(2 * WHY_S)], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, text=True) as pmtop:
+            reasons = []
+            for reported in map(json.loads, pmtop.stdout):
+                assert not reported.get('batch', {}).get('count'), reported
+                reasons = [row['reason'] for row in reported['self']['missing'] if row['figure'] == 'steps']
+                if reasons:
+                    break
+            pmtop.terminate()
+    finally:
+        program.kill()
+        program.wait()
+    assert len(reasons) == 1 and re.fullmatch(UNSEEN[kind], reasons[0]), reasons
+
+
 def bench():
     print(f'{"script":20} {"python":8} {"counted by":68} {"known after":>11}')
     wrong = 0
@@ -200,6 +244,9 @@ def checks():
         add(BUSY, f'plain, CPython {version}', agrees, path, 'plain')
     newest = list(pythons().values())[-1]
     add(SLEEPING, 'loss', a_loss_is_read_where_it_is_a_float, sys.executable)
+    add(SLEEPING, 'two loops', the_loop_after_another_counts_soon, newest)
+    for kind in UNSEEN:
+        add(SLEEPING, f'why, {kind}', says_why, newest, kind)
     for kind in PASSES:
         add(SLEEPING, f'passes, {kind}', an_epoch_is_right_or_unknown, newest, kind)
     return found

@@ -42,6 +42,7 @@ EXPECTED = {
     'attributes': {'self.step': ('int', 0, None), 'self.state.step': ('int', 0, None), "self.counts['step']": ('int', 0, None), 'self.compared': ('int', 0, None),
                    'run[0]': ('int', 0, None), 'frozen.step': ('int', 0, None), 'kept.step': ('int', 0, None)},
     'blocks': {'within': ('range', 0, 25), 'deep': ('list', 1, 3), 'tried': ('range', 0, 25)},
+    'handled': {'epoch': ('range', 0, 3), 'n': ('int', 1, None), 'turn': ('range', 0, 3), 'm': ('int', 1, None)},
     'leaving': {'found': ('range', 0, 30), 'failed': ('list', 0, 30), 'broken': ('range', 1, {3, 17, 40, 5, 29})},
     'comprehensions': {'outer': ('range', 0, 5)},
     'recursion': {'level': ('range', 0, 4)},

@@ -44,6 +44,20 @@ static const char *report_of(int run)
 
 static bool has(const char *text) { return strstr(report_of(0), text) != NULL; }
 
+/* Without epochs. */
+START_TEST(the_progress_of_a_run_without_epochs_is_of_its_batches)
+{
+	ck_assert(!has("PROGRESS"));
+	fixture.run.state.batches_per_epoch = 5000;
+	fixture.run.tracks[0].count = 1200;
+	fixture.run.run_done_ratio = 0.24;
+	fixture.run.run_eta_s = 76;
+	ck_assert(has("PROGRESS: 1200 of 5000 batches, 24 %, about 76 s to go\n"));
+	fixture.run.state.epochs_planned = 3;
+	ck_assert(!has("PROGRESS"));
+}
+END_TEST
+
 static void set_times(struct operation *operation, double mean_s, double min_s, double max_s)
 {
 	operation->mean_s = mean_s;
@@ -417,6 +431,7 @@ int main(void)
 	Suite *suite = suite_create("export_report");
 	TCase *all = tcase_create("all");
 	tcase_add_checked_fixture(all, setup, teardown);
+	tcase_add_test(all, the_progress_of_a_run_without_epochs_is_of_its_batches);
 	tcase_add_test(all, whole_report_reads_like_the_guides_tables);
 	tcase_add_test(all, leak_says_who_when_it_is_full_and_what_to_try);
 	tcase_add_test(all, unpublished_process_says_what_is_not_known_and_why);

@@ -91,21 +91,18 @@ static const unsigned char delegating_13[] = { 35, 0, 32, 0, 207, 0, 85, 0, 21, 
 		} \
 	}
 
-struct bytes {
-	const unsigned char *bytes;
-	size_t size;
-};
 static const struct functions {
 	unsigned minor;
-	struct bytes train, batches, odd, delegating;
+	struct py_code_bytes train, batches, odd, delegating;
 } functions[] = { FUNCTIONS(8), FUNCTIONS(10), FUNCTIONS(11), FUNCTIONS(12), FUNCTIONS(13) };
 enum { VERSIONS = sizeof functions / sizeof *functions };
 
 static struct py_bytecode code;
+static const struct py_code_bytes no_handlers;
 
-static void parse(unsigned minor, const struct bytes *of)
+static void parse(unsigned minor, const struct py_code_bytes *of)
 {
-	ck_assert(py_bytecode_parse(minor, of->bytes, of->size, &code));
+	ck_assert(py_bytecode_parse(minor, *of, no_handlers, &code));
 }
 
 /* The loops of `train` in the order of their instructions. */
@@ -253,7 +250,7 @@ static const unsigned char search_11[] = { 151, 0, 124, 0, 68, 0, 93, 6, 125, 1,
 
 START_TEST(a_break_is_seen_and_an_exception_is_no_end)
 {
-	ck_assert(py_bytecode_parse(11, search_11, sizeof search_11, &code));
+	ck_assert(py_bytecode_parse(11, (struct py_code_bytes){ search_11, sizeof search_11 }, no_handlers, &code));
 	ck_assert_uint_eq(code.loop_count, 3);
 	ck_assert(nth_loop(0)->has_break && nth_loop(1)->has_break);
 	ck_assert_uint_eq(code.exit_count, 0);
@@ -291,7 +288,7 @@ static const unsigned char kept_13[] = { 149, 0, 30, 0, 85, 0, 83, 1, 5, 0, 0, 0
 	0, 0, 0, 0, 0, 83, 3, 58, 148, 0, 0, 97, 2, 0, 0, 77, 28, 0, 0, 77, 129, 0, 0 };
 static const struct kept {
 	unsigned minor, step; /* step: the constant */
-	struct bytes train;
+	struct py_code_bytes train;
 } kept[] = { { 8, 1, { kept_8, sizeof kept_8 } }, { 11, 2, { kept_11, sizeof kept_11 } },
 	{ 13, 1, { kept_13, sizeof kept_13 } } };
 
@@ -355,7 +352,7 @@ static const unsigned char strides_13[] = { 149, 0, 83, 1, 110, 3, 88, 48, 58, 1
 	77, 112, 0, 0, 103, 0, 103, 0 };
 static const struct {
 	unsigned minor;
-	struct bytes strides;
+	struct py_code_bytes strides;
 } strided[] = { { 8, { strides_8, sizeof strides_8 } }, { 11, { strides_11, sizeof strides_11 } },
 	{ 13, { strides_13, sizeof strides_13 } } };
 
@@ -412,7 +409,7 @@ START_TEST(bytes_that_are_no_code_do_no_harm)
 		memcpy(bytes, of->train.bytes, size);
 		for (unsigned i = 0; i < (round % 2 ? 3 : size); i++)
 			bytes[(unsigned)rand_r(&seed) % size] = (unsigned char)rand_r(&seed);
-		if (!py_bytecode_parse(of->minor, bytes, size - round % 2, &code))
+		if (!py_bytecode_parse(of->minor, (struct py_code_bytes){ bytes, size - round % 2 }, no_handlers, &code))
 			continue;
 		parsed++;
 		for (int64_t offset = -4; offset < (int64_t)size + 4; offset++)
@@ -426,11 +423,12 @@ END_TEST
 START_TEST(other_versions_and_sizes_are_refused)
 {
 	static unsigned char many[2 * PY_BYTES_MAX];
-	ck_assert(!py_bytecode_parse(7, train_8, sizeof train_8, &code));
-	ck_assert(!py_bytecode_parse(14, train_13, sizeof train_13, &code));
-	ck_assert(!py_bytecode_parse(8, train_8, 0, &code));
+	struct py_code_bytes of_8 = { train_8, sizeof train_8 }, of_13 = { train_13, sizeof train_13 };
+	ck_assert(!py_bytecode_parse(7, of_8, no_handlers, &code));
+	ck_assert(!py_bytecode_parse(14, of_13, no_handlers, &code));
+	ck_assert(!py_bytecode_parse(8, (struct py_code_bytes){ train_8, 0 }, no_handlers, &code));
 	memset(many, 9, sizeof many);
-	ck_assert(!py_bytecode_parse(8, many, sizeof many, &code));
+	ck_assert(!py_bytecode_parse(8, (struct py_code_bytes){ many, sizeof many }, no_handlers, &code));
 }
 END_TEST
 

@@ -3,11 +3,13 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_alone.h"
 #include "src/sources/inferred/steps/stacks_loops_bound.h"
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_loops_list.h"
 #include "src/sources/inferred/steps/stacks_loops_part.h"
+#include "src/sources/inferred/steps/stacks_loops_why.h"
 #include "tests/support/suite.h"
 
 enum { CODE = 0x1000 };
@@ -64,6 +66,72 @@ START_TEST(an_int_that_restarts_with_each_pass_may_be_no_count)
 	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
 	action->loop.is_sum = action->loop.is_by_same = true;
 	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), action);
+}
+END_TEST
+
+/* Readings and samples of the loop before would outvote it for as long as that ran. */
+START_TEST(the_loop_after_one_that_was_alone_is_chosen_by_what_it_does)
+{
+	loops.steps = add(0, "for i in range(500):", PY_LOOP_RANGE, 500);
+	loops.is_alone = true;
+	loops.trained = 30;
+	loops.optimized = 5;
+	struct seen *next = add(0, "for step in range(500):", PY_LOOP_RANGE, 500);
+	next->loop.code = CODE + 1;
+	next->trained = 4;
+	next->optimized = 2;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), loops.steps);
+	stacks_loops_forget_past(&loops);
+	ck_assert_uint_eq(loops.seen_count, 1);
+	ck_assert_ptr_eq(loops.steps, &loops.seen[0]);
+	ck_assert(!stacks_loops_may_choose(&loops, loops.read_ns));
+	next = add(0, "for step in range(500):", PY_LOOP_RANGE, 500);
+	next->loop.code = CODE + 1;
+	loops.reads = 40;
+	loops.trained = next->trained = 4;
+	loops.optimized = next->optimized = 2;
+	loops.since_ns = loops.trained_ns = loops.read_ns;
+	ck_assert(stacks_loops_may_choose(&loops, loops.read_ns + 3 * NS_PER_S / 2));
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), next);
+}
+END_TEST
+
+START_TEST(a_loop_that_only_validates_does_not_follow)
+{
+	struct seen *next = add(0, "for x in test_data:", PY_LOOP_LIST, 500);
+	ck_assert(stacks_loops_may_follow(next));
+	next->trained = next->optimized = 0;
+	ck_assert(!stacks_loops_may_follow(next));
+	snprintf(next->text, sizeof next->text, "for x in data:");
+	ck_assert(stacks_loops_may_follow(next));
+	snprintf(next->function, sizeof next->function, "evaluate");
+	ck_assert(!stacks_loops_may_follow(next));
+}
+END_TEST
+
+/* tests/terminal/loop_steps.py has real programs. */
+START_TEST(a_reason_needs_most_of_many_readings_and_no_steps)
+{
+	char why[160];
+	loops.why.at[STACKS_WHY_OUTSIDE] = (struct stacks_why_at){ .line = 7, .file = "train.py", .package = "catboost" };
+	loops.why.samples = loops.why.counts[STACKS_WHY_OUTSIDE] = 10;
+	ck_assert(!stacks_loops_why(&loops, why, sizeof why));
+	loops.why.samples = loops.why.counts[STACKS_WHY_OUTSIDE] = 40;
+	ck_assert(stacks_loops_why(&loops, why, sizeof why));
+	ck_assert_str_eq(why, "train.py:7 runs native code of catboost: no Python loop to count");
+	loops.why.samples = 80;
+	ck_assert(!stacks_loops_why(&loops, why, sizeof why));
+	loops.why.samples = 40;
+	loops.steps = add(0, "for i in range(500):", PY_LOOP_RANGE, 500);
+	ck_assert(!stacks_loops_why(&loops, why, sizeof why));
+}
+END_TEST
+
+START_TEST(a_loop_that_tries_again_counts_no_epochs)
+{
+	ck_assert(stacks_loop_names_runs("for attempt in range(3):"));
+	ck_assert(stacks_loop_names_runs("for fold, (train, test) in enumerate(folds.split(x)):"));
+	ck_assert(!stacks_loop_names_runs("for e in range(500):"));
 }
 END_TEST
 
@@ -459,6 +527,10 @@ int main(void)
 	tcase_add_checked_fixture(tests, start, NULL);
 	tcase_add_test(tests, epochs_around_a_loop_that_cannot_be_read_are_no_steps);
 	tcase_add_test(tests, what_advances_by_more_than_one_counts_no_steps);
+	tcase_add_test(tests, the_loop_after_one_that_was_alone_is_chosen_by_what_it_does);
+	tcase_add_test(tests, a_loop_that_only_validates_does_not_follow);
+	tcase_add_test(tests, a_loop_that_tries_again_counts_no_epochs);
+	tcase_add_test(tests, a_reason_needs_most_of_many_readings_and_no_steps);
 	tcase_add_test(tests, a_loop_around_a_loader_has_no_steps);
 	tcase_add_test(tests, a_short_loop_in_a_loop_that_counts_epochs_accumulates_nothing);
 	tcase_add_test(tests, a_loop_goes_on_to_be_counted_by_what_counts_it);

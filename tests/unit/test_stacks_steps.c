@@ -25,6 +25,7 @@ static uint64_t length;                      /* of the pass; 0 = unknown */
 static bool awaits_epoch;                    /* another loop of epochs may have begun */
 static bool is_exhausted;                    /* of the pass that is over */
 static bool is_first;                        /* pmtop watched since the start */
+static bool is_alone;                        /* no loop is around the one that is counted */
 
 static void setup(void)
 {
@@ -38,6 +39,7 @@ static void setup(void)
 	trains = true;
 	evaluates = is_undecided = false;
 	is_first = true;
+	is_alone = false;
 }
 
 static void teardown(void)
@@ -61,6 +63,7 @@ static void see(uint64_t yielded, bool is_over, const char *function)
 		.epochs = planned,
 		.awaits_epoch = awaits_epoch,
 		.is_first = is_first,
+		.is_alone = is_alone,
 		.function = function,
 		.file = "/home/me/train.py",
 		.line = 42 };
@@ -769,6 +772,28 @@ START_TEST(another_loop_is_another_run_at_once_and_its_counts_begin_anew)
 }
 END_TEST
 
+START_TEST(a_loop_that_no_other_is_around_is_no_epoch)
+{
+	is_alone = true;
+	number = planned = 0;
+	length = 100;
+	go_on(0, 30, 0.25, "train");
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 0);
+	ck_assert_uint_gt(set_count(&set, RECORD_BATCH_BEGIN), 20);
+	size_t states = set_count(&set, RECORD_STATE);
+	ck_assert_uint_eq(set_record(&set, RECORD_STATE, states - 1)->state->batches_per_epoch, 100);
+	ck_assert_uint_eq(set_record(&set, RECORD_STATE, states - 1)->state->epochs_begun, 0);
+	/* executed again: how often, is unknown */
+	serial = 2;
+	go_on(0, 10, 0.25, "train");
+	emit();
+	states = set_count(&set, RECORD_STATE);
+	ck_assert_uint_eq(set_record(&set, RECORD_STATE, states - 1)->state->batches_per_epoch, 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 0);
+}
+END_TEST
+
 START_TEST(micro_batches_are_named_as_an_instrumented_run_does)
 {
 	static const struct stacks_what what = { .text = "for step in range(9)", .micro_batches = 4 };
@@ -830,6 +855,7 @@ int main(void)
 	tcase_add_test(tests, a_rank_that_is_recognized_late_is_emitted_late);
 	tcase_add_test(tests, the_end_of_the_process_ends_all);
 	tcase_add_test(tests, another_loop_is_another_run_at_once_and_its_counts_begin_anew);
+	tcase_add_test(tests, a_loop_that_no_other_is_around_is_no_epoch);
 	tcase_add_test(tests, micro_batches_are_named_as_an_instrumented_run_does);
 	tcase_add_test(tests, another_loop_that_never_ran_ends_with_its_process);
 	tcase_add_test(tests, a_pass_in_another_loop_of_epochs_waits_for_its_number);

@@ -264,6 +264,35 @@ def blocks():
         time.sleep(PAUSE)
 
 
+def handled():
+    epoch = 0
+    for _ in range(3):  # loop handled.epoch
+        epoch += 1
+        log('handled.epoch', epoch)
+        items, n = iter(range(20)), 0
+        log('handled.n', n, 0)
+        while True:
+            try:
+                next(items)
+            except StopIteration:
+                break
+            log('handled.n', n)
+            n += 1  # int handled.n
+            log('handled.n', n)
+    turn = 0
+    for _ in range(3):  # loop handled.turn
+        turn += 1
+        log('handled.turn', turn)
+        items, m = iter(range(20)), 0
+        log('handled.m', m, 0)
+        with contextlib.suppress(StopIteration):
+            while True:
+                next(items)
+                log('handled.m', m)
+                m += 1  # int handled.m
+                log('handled.m', m)
+
+
 def leaving():
     """Loops that are left in many ways, and begin again."""
     def find(number):
@@ -502,7 +531,7 @@ def losses():
         log('losses.loss', loss)
 
 
-KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, irregular, whiles, attributes, blocks, leaving, comprehensions, recursion, closures, module,
+KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, irregular, whiles, attributes, blocks, handled, leaving, comprehensions, recursion, closures, module,
          globals_, extended, bars, rich_bars, states, hostile, dying, coroutines, losses]
 
 

@@ -132,14 +132,15 @@ static void batch_cell(const struct scene *scene, const struct run *run, char *o
 {
 	const struct run_state *state = &run->state;
 	char planned[NUMBER_SIZE];
-	double done = state->epochs_begun > 0 ? (double)state->batches_in_epoch : (double)run_main(run)->count;
-	int width = snprintf(planned, sizeof planned, "%llu", (unsigned long long)state->batches_per_epoch);
+	uint64_t count = state->epochs_begun > 0 ? state->batches_in_epoch : run_main(run)->count;
+	uint64_t total = run_has_epochs(run) ? state->batches_per_epoch : run_batches_planned(run);
+	int width = snprintf(planned, sizeof planned, "%llu", (unsigned long long)total);
 	if (!is_main_mode(run, state->mode))
 		validation_cell(run, out, size);
-	else if (state->batches_per_epoch > 0)
-		snprintf(out, size, "%*llu/%s batches", width, (unsigned long long)state->batches_in_epoch, planned);
+	else if (total > 0)
+		snprintf(out, size, "%*llu/%s batches", width, (unsigned long long)count, planned);
 	else
-		snprintf(out, size, "%5s batches", parts_batches(planned, scene, run, done));
+		snprintf(out, size, "%5s batches", parts_batches(planned, scene, run, (double)count));
 }
 
 /* "41 s", "3:03", "4 h 03": no fractions, they would flicker. */
@@ -167,8 +168,10 @@ static void fill_cells(
 	batch_cell(scene, run, cells->text[0][0], CELL_SIZE);
 	snprintf(cells->text[1][0], CELL_SIZE, "loss %s %s", parts_loss(text, run->loss), trend_word(run, is_roomy));
 	if (!is_ended) {
-		snprintf(cells->text[0][1], CELL_SIZE, "ETA %-7s", eta(text, run->epoch_eta_s));
-		snprintf(cells->text[1][1], CELL_SIZE, "ETA %-7s", eta(text, run->run_eta_s));
+		bool has_epochs = run_has_epochs(run);
+		snprintf(cells->text[0][1], CELL_SIZE, "ETA %-7s", eta(text, has_epochs ? run->epoch_eta_s : run->run_eta_s));
+		if (has_epochs)
+			snprintf(cells->text[1][1], CELL_SIZE, "ETA %-7s", eta(text, run->run_eta_s));
 	}
 	snprintf(cells->text[0][2], CELL_SIZE, "%5s it/s", format_rate(text, track->rate_per_s));
 	if (!isnan(track->samples_per_s))
@@ -230,19 +233,28 @@ static void draw_second_line(
 	}
 }
 
+/* A run without epochs has one line, of all its batches. */
+static void write_label(const struct run *run, char label[NUMBER_SIZE])
+{
+	char epoch[RUN_EPOCH_NAME_SIZE];
+	run_epoch_name(run, run->state.epochs_begun, epoch);
+	if (!run_has_epochs(run))
+		snprintf(label, NUMBER_SIZE, "Run ");
+	else if (run->state.epochs_planned > 0)
+		snprintf(label, NUMBER_SIZE, "Epoch %s/%u ", epoch, run->state.epochs_planned);
+	else
+		snprintf(label, NUMBER_SIZE, "Epoch %s ", epoch);
+}
+
 void progress_draw(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	int64_t when_ns;
 	bool is_ended = progress_ended(scene, run, &when_ns);
 	struct cells cells;
-	char label[NUMBER_SIZE], epoch[RUN_EPOCH_NAME_SIZE];
+	char label[NUMBER_SIZE];
 	int columns = COLUMNS, used = 0, gap = parts_is_roomy(canvas) ? 3 : 2;
 	fill_cells(scene, run, is_ended, parts_is_roomy(canvas), &cells);
-	run_epoch_name(run, run->state.epochs_begun, epoch);
-	if (run->state.epochs_planned > 0)
-		snprintf(label, sizeof label, "Epoch %s/%u ", epoch, run->state.epochs_planned);
-	else
-		snprintf(label, sizeof label, "Epoch %s ", epoch);
+	write_label(run, label);
 	int label_width = (int)text_cells(label), min = label_width + 12 + 6;
 
 	for (int column = 0; column < columns; column++)
@@ -253,8 +265,11 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 
 	bar = bar > max ? max : bar;
 	canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_STRONG, label);
-	draw_bar(canvas, rect.x + label_width, rect.y, bar, epoch_ratio(run), run->state.batches_per_epoch > 0);
-	if (rect.height > 1) {
+	if (!run_has_epochs(run))
+		draw_bar(canvas, rect.x + label_width, rect.y, bar, run->run_done_ratio, run_batches_planned(run) > 0);
+	else
+		draw_bar(canvas, rect.x + label_width, rect.y, bar, epoch_ratio(run), run->state.batches_per_epoch > 0);
+	if (rect.height > 1 && run_has_epochs(run)) {
 		canvas_text(canvas, rect.x, rect.y + 1, rect.width, ROLE_STRONG, "Run");
 		draw_bar(canvas, rect.x + label_width, rect.y + 1, bar, run->run_done_ratio, run->state.epochs_planned > 0);
 	}
@@ -279,9 +294,11 @@ void progress_pieces(const struct scene *scene, const struct run *run, struct li
 	if (progress_hang(scene, run, text, sizeof text))
 		line_add(line, 0, ROLE_CRITICAL, "⚠ %s", text);
 	line_add(line, 1, ROLE_NORMAL, "%s", parts_time(number, track->recent.p50_s, track->recent.p50_s));
-	line_add(line, 3, ROLE_NORMAL, "epoch %s", run_epoch_name(run, run->state.epochs_begun, epoch));
-	if (!isnan(run->epoch_done_ratio))
-		line_add(line, 2, ROLE_NORMAL, "%s", format_percent(number, run->epoch_done_ratio));
+	double ratio = run_has_epochs(run) ? run->epoch_done_ratio : run->run_done_ratio;
+	if (run_has_epochs(run))
+		line_add(line, 3, ROLE_NORMAL, "epoch %s", run_epoch_name(run, run->state.epochs_begun, epoch));
+	if (!isnan(ratio))
+		line_add(line, 2, ROLE_NORMAL, "%s", format_percent(number, ratio));
 	if (!isnan(run->run_eta_s))
 		line_add(line, 4, ROLE_NORMAL, "ETA %s", eta(number, run->run_eta_s));
 }

@@ -98,6 +98,8 @@ static void write_batch(struct json *json, const struct run *run, const struct t
 	}
 	json_open_object(json, "batch");
 	json_unsigned(json, "count", track->count);
+	if (run_batches_planned(run))
+		json_unsigned(json, "total", run_batches_planned(run));
 	if (newest)
 		json_unsigned(json, "index", newest->index);
 	write_figures(json, &track->batch);
@@ -356,6 +358,7 @@ static void write_run(struct json *json, const struct model *model, const struct
 	write_meta(json, run);
 	write_inferred(json, run);
 	json_text(json, "mode", scope_mode_name(run, run->state.mode));
+	json_number(json, "run_done_ratio", run->run_done_ratio);
 	json_number(json, "run_eta_s", run->run_eta_s);
 	write_epoch(json, run);
 	write_batch(json, run, track);

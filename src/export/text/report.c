@@ -279,8 +279,20 @@ static void add_modes(struct buffer *out, const struct run *run)
 	buffer_puts(out, "\n");
 }
 
+static void add_progress(struct buffer *out, const struct run *run)
+{
+	char ratio[NUMBER_SIZE], left[NUMBER_SIZE];
+	buffer_printf(out, "PROGRESS: %" PRIu64 " of %" PRIu64 " batches, %s", run_main(run)->count,
+		run_batches_planned(run), format_percent(ratio, run->run_done_ratio));
+	if (!isnan(run->run_eta_s))
+		buffer_printf(out, ", about %s to go", format_seconds(left, run->run_eta_s));
+	buffer_puts(out, "\n\n");
+}
+
 static void add_epochs(struct buffer *out, const struct run *run)
 {
+	if (run_batches_planned(run))
+		add_progress(out, run);
 	if (!run->epoch_count && !run->epochs_dropped)
 		return;
 	table_title(out, "EPOCHS");

@@ -17,6 +17,14 @@ static const char *advice_by_libraries(const struct model *model)
 	return NULL;
 }
 
+const char *code_why_no_steps(const struct model *model)
+{
+	for (size_t i = 0; i < model->missing_count; i++)
+		if (model->missing[i].subject == MISSING_STEPS)
+			return model->missing[i].text;
+	return "no loop found whose iterations pmtop can count";
+}
+
 void code_write_advice(const struct model *model, char *out, size_t size)
 {
 	static const char imported[] = "<module>"; /* its file may be imported, but not used */

@@ -9,6 +9,8 @@ struct model;
 
 /* The line for the framework of the Python files on the stacks, else for that of the mapped libraries: "with Keras,
  * pass …". */
+/* Why pmtop infers no steps: a clause. */
+const char *code_why_no_steps(const struct model *model);
 void code_write_advice(const struct model *model, char *out, size_t size);
 
 #endif

@@ -29,7 +29,8 @@ void run_take_loop_epochs(struct run *run, struct run *loop)
 	struct run_state *state = &run->state;
 	const struct run_state *counted = &loop->state;
 	bool had = run->has_loop_epochs;
-	run->has_loop_epochs = !run->priv->publishes_epochs && loop->epoch_count > 0 && agrees(run, loop);
+	bool has_length = loop->epoch_count > 0 || loop->state.batches_per_epoch > 0;
+	run->has_loop_epochs = !run->priv->publishes_epochs && has_length && agrees(run, loop);
 	if (!run->has_loop_epochs) {
 		if (had && !run->priv->publishes_epochs)
 			run_copy_epochs(run, NULL);

@@ -107,6 +107,17 @@ const char *run_epoch_name(const struct run *run, uint32_t ordinal, char out[RUN
 	return out;
 }
 
+bool run_has_epochs(const struct run *run)
+{
+	return run->state.epochs_begun > 0 || run->state.epochs_planned > 0 || run->epoch_count > 0;
+}
+
+uint64_t run_batches_planned(const struct run *run)
+{
+	uint64_t planned = run_has_epochs(run) ? 0 : run->state.batches_per_epoch;
+	return planned >= run_main(run)->count ? planned : 0;
+}
+
 struct inferred run_inferred(const struct run *run)
 {
 	const char *line = run_meta(run, RUN_INFERRED "line"), *certain = run_meta(run, RUN_INFERRED "certain");

@@ -324,6 +324,10 @@ bool run_has_content(const struct run *run);         /* batches, spans or reques
 uint32_t run_epoch_number(const struct run *run, uint32_t ordinal);
 /* The same, "–" if unknown. */
 const char *run_epoch_name(const struct run *run, uint32_t ordinal, char out[RUN_EPOCH_NAME_SIZE]);
+/* Whether one has begun, or is planned. */
+bool run_has_epochs(const struct run *run);
+/* How many batches a run without epochs will have; 0 = unknown. */
+uint64_t run_batches_planned(const struct run *run);
 const struct track *run_track_of(const struct run *run, uint32_t mode); /* NULL: no batch of it was seen */
 /* batches an optimizer step, as published (meta `accumulation`); 0 = not, or 1 */
 unsigned run_accumulation(const struct run *run);

@@ -171,6 +171,18 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 
 static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
 
+/* Of the target itself. */
+static void note_no_steps(struct stacks_state *stacks, const struct sampled *sampled)
+{
+	char why[STACKS_WHY_SIZE] = "";
+	if (sampled->process.pid != stacks->target->pid)
+		return;
+	stacks_loaders_why(&sampled->loaders, why, sizeof why);
+	pthread_mutex_lock(&stacks->thread.lock);
+	memcpy(stacks->missing.no_steps, why, sizeof why);
+	pthread_mutex_unlock(&stacks->thread.lock);
+}
+
 /* -- the main thread -- */
 
 static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
@@ -201,6 +213,7 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 			stacks_loaders_note(
 				&sampled->loaders, sampled->sampler, &stacks->sample, stacks->lines, &sampled->owner, now_ns);
 			stacks_spawned_note(&sampled->spawned, py_sampler_process(sampled->sampler), &stacks->sample);
+			note_no_steps(stacks, sampled);
 		}
 	} else if (status != STATUS_AGAIN) {
 		end_sampled(sampled);

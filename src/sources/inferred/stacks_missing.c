@@ -32,4 +32,8 @@ void stacks_missing_emit(
 		sample_set_missing(out, now_ns, "stacks", NULL, NULL);
 	}
 	missing->is_emitted = is_missing;
+	if (strcmp(missing->no_steps, missing->emitted_no_steps) == 0)
+		return;
+	sample_set_missing(out, now_ns, "steps", *missing->no_steps ? missing->no_steps : NULL, NULL);
+	memcpy(missing->emitted_no_steps, missing->no_steps, sizeof missing->emitted_no_steps);
 }

@@ -7,13 +7,17 @@
 #include "src/base/status.h"
 #include "src/samples/sample_set.h"
 
+enum { STACKS_WHY_SIZE = 160 };
+
 struct stacks_missing {
 	enum status status; /* why the target itself is not sampled; OK: it is, or was not tried yet */
 	struct reason why;
 	/* CLOCK_MONOTONIC: since when the memory of `stuck_pid` cannot be read; 0 = all can be read */
 	int64_t stuck_since_ns;
 	pid_t stuck_pid;
+	char no_steps[STACKS_WHY_SIZE]; /* why the target's steps are not inferred; "" = unknown, or they are */
 	/* private */
+	char emitted_no_steps[STACKS_WHY_SIZE];
 	bool is_emitted;
 	struct reason emitted;
 };

@@ -63,7 +63,7 @@ static void write_advice(const struct model *model, char *out, size_t size)
 {
 	char advice[256];
 	code_write_advice(model, advice, sizeof advice);
-	snprintf(out, size, "So far pmtop has found neither published batches nor a loop that it can count; %s.", advice);
+	snprintf(out, size, "No instrumentation, and %s; %s.", code_why_no_steps(model), advice);
 }
 
 static void draw_process(struct scene *scene, struct canvas *canvas, struct rect rect)

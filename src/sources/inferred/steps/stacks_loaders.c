@@ -8,6 +8,7 @@
 #include "src/sources/inferred/steps/stacks_steps_emit.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_loops_fetch.h"
+#include "src/sources/inferred/steps/stacks_loops_why.h"
 
 /* A loop whose iterator is not in a local variable is found only by sampling it while it fetches. */
 #define BOOST_NS (30 * NS_PER_S)
@@ -453,4 +454,10 @@ void stacks_loaders_restart(struct stacks_loaders *loaders)
 {
 	stacks_loaders_close(loaders);
 	loaders->is_other = loaders->steps != NULL;
+}
+
+bool stacks_loaders_why(const struct stacks_loaders *loaders, char *out, size_t size)
+{
+	return loaders->loops && !loaders->has_loader && !loaders->has_validation && !loaders->steps &&
+		stacks_loops_why(loaders->loops, out, size);
 }

@@ -109,4 +109,7 @@ void stacks_loaders_close(struct stacks_loaders *loaders);
 /* Another thread of the process is sampled from now on: what was counted so far is no part of its steps. */
 void stacks_loaders_restart(struct stacks_loaders *loaders);
 
+/* Why there are no steps, in a sentence. False: unknown, or there are. */
+bool stacks_loaders_why(const struct stacks_loaders *loaders, char *out, size_t size);
+
 #endif

@@ -6,9 +6,11 @@
 #include <strings.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_alone.h"
 #include "src/sources/inferred/steps/stacks_loops_bound.h"
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/steps/stacks_loops_why.h"
 #include "src/sources/inferred/steps/stacks_training.h"
 #include "src/sources/inferred/sums/stacks_tree.h"
 #include "src/sources/python/counters/py_bar.h"
@@ -155,6 +157,7 @@ static struct py_counted counted_of(const struct stacks_loops *loops, bool is_ov
 		.epochs = loops->epoch.count,
 		.epoch_key = loops->epoch.key,
 		.is_first = loops->is_first,
+		.is_alone = loops->is_alone,
 		.function = steps->function,
 		.file = steps->file,
 		.line = steps->loop.line };
@@ -185,6 +188,7 @@ static void begin_pass(struct stacks_loops *loops, const struct py_sample *sampl
 	loops->origin = stacks_loops_origin(loops, &epoch);
 	loops->base = loops->serial && epoch.key == loops->epoch.key ? loops->yielded : 0;
 	loops->epoch = epoch;
+	loops->is_alone = stacks_loops_find_alone(loops, sample);
 	loops->is_first = !loops->serial && loops->is_from_start && loops->steps->restarts == 0;
 	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
 	loops->caller = caller_of(sample, loops->steps->loop.frame_index);
@@ -243,6 +247,8 @@ size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struc
 	loops->emitted = counted_of(loops, !loops->is_running);
 	loops->emitted.is_exhausted = has_ended && loops->length > 0 &&
 		py_loops_lacks_break(loops->reader, &loops->steps->loop) && stacks_loops_is_in_epochs(loops);
+	if (has_ended && loops->is_alone)
+		stacks_loops_forget_past(loops);
 	return 1;
 }
 
@@ -414,8 +420,8 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 	loops->reads++;
 }
 
-/* One around the step loop, or inside it, counts the same work in other steps: what was counted so far is no part of
- * it. */
+/* One around the step loop, or inside it, counts the same work in other steps, and one that follows it other work: what
+ * was counted so far is no part of it. */
 static void take_steps(struct stacks_loops *loops, struct seen *steps)
 {
 	const struct seen *before = loops->steps;
@@ -423,7 +429,8 @@ static void take_steps(struct stacks_loops *loops, struct seen *steps)
 	loops->pace.seen = NULL;
 	loops->pace.votes = loops->pace.reads = 0;
 	if (before && !stacks_loop_is_of(steps, before)) {
-		loops->is_other |= stacks_loop_is_inside(before, steps) || stacks_loop_is_inside(steps, before);
+		loops->is_other |=
+			loops->is_alone || stacks_loop_is_inside(before, steps) || stacks_loop_is_inside(steps, before);
 		loops->yielded = 0;
 		loops->pass_ns = 0;
 	} else if (before && before != steps) {
@@ -454,10 +461,13 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	loops->since_ns = loops->since_ns ? loops->since_ns : now_ns;
 	loops->read_ns = now_ns;
 	note_all(loops, sample, lines, owner, now_ns);
+	if (!has_steps && !loops->steps)
+		stacks_loops_note_why(loops, sample);
 	if (has_steps || !stacks_loops_may_choose(loops, now_ns))
 		return;
 	struct seen *best = stacks_loops_find_steps(loops);
-	if (best && best != loops->steps && !loops->is_running)
+	bool may_take = loops->wanted || !loops->steps || !loops->is_alone || (best && stacks_loops_may_follow(best));
+	if (best && best != loops->steps && !loops->is_running && may_take)
 		take_steps(loops, best);
 	if (!loops->steps || loops->steps->read_ns != now_ns || !loops->steps->loop.has_position)
 		return;

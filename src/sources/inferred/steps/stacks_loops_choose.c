@@ -18,6 +18,8 @@ enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3, UPDATES_MIN = 8, WITHOUT_BACKWARD_
 #define OTHER_WATCH_NS (5 * NS_PER_S)
 #define STILL_COUNTS_NS (10 * NS_PER_S)
 #define ITERATION_WAIT_NS (10 * NS_PER_S)
+/* Where a step loop that was alone has ended. */
+#define NEXT_WATCH_NS (3 * NS_PER_S / 2)
 /* Close readings are taken for at most so long. */
 #define CLOSE_WATCH_NS (2 * NS_PER_S)
 /* Passes of the step loop that take as long can be followed, however seldom other readings are. */
@@ -412,12 +414,15 @@ struct seen *stacks_loops_find_steps(struct stacks_loops *loops)
 
 bool stacks_loops_may_choose(const struct stacks_loops *loops, int64_t now_ns)
 {
+	bool is_next = loops->steps && loops->is_alone;
 	if (loops->wanted)
 		return true;
 	if (loops->reads < READS_MIN || now_ns - loops->since_ns < NS_PER_S)
 		return false;
 	if (loops->trained > 0)
 		return loops->optimized > 1 ||
-			(loops->trained >= TRAINED_MIN && now_ns - loops->trained_ns > OPTIMIZER_WAIT_NS);
-	return !loops->has_torch && (loops->reads >= OTHER_READS_MIN && now_ns - loops->since_ns > OTHER_WATCH_NS);
+			(loops->trained >= TRAINED_MIN &&
+				now_ns - loops->trained_ns > (is_next ? NEXT_WATCH_NS : OPTIMIZER_WAIT_NS));
+	return !loops->has_torch &&
+		(loops->reads >= OTHER_READS_MIN && now_ns - loops->since_ns > (is_next ? NEXT_WATCH_NS : OTHER_WATCH_NS));
 }

@@ -272,6 +272,15 @@ static bool is_within_counted(const struct stacks_loops *loops, const struct see
 	return false;
 }
 
+bool stacks_loop_names_runs(const char *text)
+{
+	static const char *const words[] = { "attempt", "retry", "retries", "fold", "seed", "trial" };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcasestr(text, words[i]))
+			return true;
+	return false;
+}
+
 static enum rank rank_of(const struct stacks_loops *loops, const struct seen *seen, const struct seen *steps)
 {
 	const struct py_loop *loop = &seen->loop;
@@ -284,7 +293,8 @@ static enum rank rank_of(const struct stacks_loops *loops, const struct seen *se
 	if (seen->is_epoch)
 		return is_within_counted(loops, seen) ? RANK_NONE : RANK_NAMED;
 	bool is_around = steps && is_directly_around(steps, seen) && !stacks_loop_has_seldom(seen, steps);
-	return is_around && !stacks_loops_is_part(loops, seen) ? RANK_AROUND : RANK_NONE;
+	return is_around && !stacks_loop_names_runs(seen->text) && !stacks_loops_is_part(loops, seen) ? RANK_AROUND
+																								  : RANK_NONE;
 }
 
 /* Of `function` and `line`: "" and 0 = unknown. `steps` NULL: unknown. */

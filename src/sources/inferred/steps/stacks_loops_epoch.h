@@ -26,4 +26,7 @@ bool stacks_loops_is_in_epochs(struct stacks_loops *loops);
 /* The epoch of the pass that begins. Without an epoch loop all passes are one, without a number. */
 struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops);
 
+/* "for attempt in range(3): try:", "for fold in range(5):": each item is a training of its own. */
+bool stacks_loop_names_runs(const char *text);
+
 #endif

@@ -44,6 +44,21 @@ struct seen {
 	int64_t moved_ns; /* of a loop: the last reading that found it further */
 };
 
+enum stacks_why {
+	STACKS_WHY_UNKNOWN,
+	STACKS_WHY_RECURSION,
+	STACKS_WHY_WAITS,
+	STACKS_WHY_OUTSIDE,    /* no Python loop is around the work */
+	STACKS_WHY_UNREADABLE, /* one is, and nothing in it could be read that counts it */
+	STACKS_WHYS
+};
+
+struct stacks_why_at {
+	uint64_t code;
+	int line;
+	char file[48], function[48], package[48]; /* of the innermost frame; "": none */
+};
+
 struct stacks_loops {
 	struct py_loops *reader;
 	const char *wanted; /* FILE:LINE; NULL: pmtop chooses */
@@ -69,6 +84,7 @@ struct stacks_loops {
 	bool is_running, is_stopping;
 	bool is_other; /* the step loop is another one, around the one before or inside it */
 	bool is_first; /* no pass was before this one */
+	bool is_alone; /* no loop is around the step loop */
 	uint64_t serial;
 	uint64_t caller;        /* what called the function of the step loop, and where; never 0 */
 	uint64_t items;         /* of what the pass iterates over, when it began; 0 = unknown */
@@ -85,6 +101,10 @@ struct stacks_loops {
 	struct stacks_epoch epoch;
 	int64_t yielded_ns;
 	int64_t begun_ns, pass_ns; /* of the pass; the mean length of those that have ended, 0 = none has */
+	struct {
+		unsigned samples, counts[STACKS_WHYS];
+		struct stacks_why_at at[STACKS_WHYS];
+	} why; /* no steps are inferred */
 	struct py_counted emitted;
 };
 

@@ -72,21 +72,6 @@ void stacks_steps_place(struct stacks_steps *steps, const struct stacks_job *job
 
 bool stacks_steps_is_elsewhere(const struct stacks_steps *steps) { return steps->is_elsewhere; }
 
-void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what)
-{
-	const struct stacks_what *now = &steps->what;
-	if (now->line == what->line && now->is_certain == what->is_certain && now->micro_batches == what->micro_batches &&
-		now->is_chosen == what->is_chosen && strcmp(now->text, what->text) == 0 && strcmp(now->file, what->file) == 0)
-		return;
-	steps->what = *what;
-	steps->has_new_what = true;
-	steps->line[0] = steps->micro_batches[0] = '\0';
-	if (what->micro_batches > 1)
-		snprintf(steps->micro_batches, sizeof steps->micro_batches, "%u", what->micro_batches);
-	if (what->line > 0)
-		snprintf(steps->line, sizeof steps->line, "%d", what->line);
-}
-
 /* -- from counts to events -- */
 
 static void add(struct stacks_steps *steps, enum record_kind kind, int64_t time_ns, uint64_t index)
@@ -189,6 +174,22 @@ static void renumber(struct stacks_steps *steps, uint64_t numbered, uint64_t num
 	steps->next_index += later;
 }
 
+static bool is_of_no_epoch(const struct stacks_steps *steps, const struct epoch *epoch)
+{
+	return epoch->is_alone && epoch->number == 0 && steps->state.epochs_begun == 0;
+}
+
+/* The length of the loop is that of the run, unless it is executed again. */
+static void begin_alone(struct stacks_steps *steps, struct epoch *epoch, int64_t time_ns)
+{
+	end_batch(steps, time_ns);
+	set_mode(steps, MODE_TRAIN, time_ns);
+	epoch->is_further = steps->has_alone;
+	steps->has_alone = true;
+	steps->state.batches_per_epoch = epoch->is_further ? 0 : epoch->length;
+	steps->state.samples_per_batch = epoch->batch_size;
+}
+
 static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t time_ns)
 {
 	if (epoch->is_begun)
@@ -196,6 +197,10 @@ static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t
 	epoch->is_begun = true;
 	if (epoch->mode != MODE_TRAIN)
 		return;
+	if (is_of_no_epoch(steps, epoch)) {
+		begin_alone(steps, epoch, time_ns);
+		return;
+	}
 	end_batch(steps, time_ns);
 	if (epoch->key && steps->state.in_epoch && epoch->key == steps->epoch_key) {
 		epoch->is_further = true;
@@ -314,6 +319,7 @@ static struct epoch *find_epoch(
 		.number = counted->epoch,
 		.count = counted->epochs,
 		.is_first = counted->is_first,
+		.is_alone = counted->is_alone,
 		.key = counted->epoch_key };
 	stacks_steps_find_mode(steps, counted, text, now_ns, now_ns, &epoch->mode);
 	/* pmtop started in the middle of this epoch: earlier batches are counted, without times. */
@@ -483,7 +489,8 @@ static bool take_mode(
 static void take_length(struct stacks_steps *steps, struct epoch *epoch, uint64_t length)
 {
 	epoch->length = length;
-	if (epoch->is_begun && !epoch->is_further && epoch->mode == MODE_TRAIN && steps->state.in_epoch &&
+	bool is_current = steps->state.in_epoch || is_of_no_epoch(steps, epoch);
+	if (epoch->is_begun && !epoch->is_further && epoch->mode == MODE_TRAIN && is_current &&
 		!steps->state.batches_per_epoch)
 		steps->state.batches_per_epoch = length;
 }

@@ -1,6 +1,7 @@
 #include "src/sources/inferred/steps/stacks_steps_emit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/sources/inferred/steps/stacks_steps_private.h"
@@ -214,4 +215,19 @@ void stacks_steps_emit(struct stacks_steps *steps, bool again, int64_t now_ns, s
 		emit_new(steps, now_ns, out);
 	else if (steps->is_emitted && !steps->has_ended_emitted)
 		emit_all(steps, now_ns, out);
+}
+
+void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what)
+{
+	const struct stacks_what *now = &steps->what;
+	if (now->line == what->line && now->is_certain == what->is_certain && now->micro_batches == what->micro_batches &&
+		now->is_chosen == what->is_chosen && strcmp(now->text, what->text) == 0 && strcmp(now->file, what->file) == 0)
+		return;
+	steps->what = *what;
+	steps->has_new_what = true;
+	steps->line[0] = steps->micro_batches[0] = '\0';
+	if (what->micro_batches > 1)
+		snprintf(steps->micro_batches, sizeof steps->micro_batches, "%u", what->micro_batches);
+	if (what->line > 0)
+		snprintf(steps->line, sizeof steps->line, "%d", what->line);
 }

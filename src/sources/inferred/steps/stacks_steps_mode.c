@@ -18,7 +18,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-static bool validates_by(const char *text)
+bool stacks_steps_names_validation(const char *text)
 {
 	static const char *const words[] = { "val", "eval", "test" };
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -29,8 +29,8 @@ static bool validates_by(const char *text)
 
 static enum mode mode_of(const struct py_counted *counted, const char *text)
 {
-	bool validates =
-		validates_by(text) || validates_by(counted->function) || strstr(counted->file, "/evaluation_loop.py");
+	bool validates = stacks_steps_names_validation(text) || stacks_steps_names_validation(counted->function) ||
+		strstr(counted->file, "/evaluation_loop.py");
 	return validates ? MODE_VALIDATION : MODE_TRAIN;
 }
 

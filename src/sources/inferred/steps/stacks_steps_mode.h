@@ -10,4 +10,7 @@ bool stacks_steps_find_mode(struct stacks_steps *steps, const struct py_counted 
 /* The mode of the loops over this loader. */
 void stacks_steps_remember_loader(struct stacks_steps *steps, uint64_t sampler, enum mode mode);
 
+/* Whether the words of a line or a function say that it validates. NULL: no. */
+bool stacks_steps_names_validation(const char *text);
+
 #endif

@@ -21,6 +21,7 @@ struct epoch {
 	int64_t read_ns;                /* last poll that could read it */
 	bool is_begun;                  /* EPOCH_BEGIN was emitted, if it is of training */
 	bool is_further;                /* a further pass of the epoch before it */
+	bool is_alone;                  /* as in struct py_counted */
 	bool is_first;                  /* as in struct py_counted */
 	uint64_t length;                /* batches in the epoch, samples in a batch; 0 = unknown */
 	uint32_t batch_size;
@@ -69,6 +70,7 @@ struct stacks_steps {
 	struct loader loaders[STEPS_LOADERS_MAX];
 	uint64_t epoch_key;  /* of the current epoch, as in struct py_counted */
 	bool restarts;       /* the numbers of epochs begin anew: for another fold, another client */
+	bool has_alone;      /* a loop that no other is around has begun */
 	bool is_numbered;    /* state.epoch_index is the number of the epoch, not only of the pass */
 	uint32_t next_index; /* of the next epoch, if nothing shows another one */
 	uint64_t current;    /* serial of the epoch whose batch is open; 0 = none */

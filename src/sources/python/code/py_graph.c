@@ -22,7 +22,7 @@ static bool read_instructions(struct py_graph *graph, const unsigned char *bytes
 			.argument = argument,
 			.role = role,
 			.opcode = opcode,
-			.next = { PY_GRAPH_NOWHERE, PY_GRAPH_NOWHERE } };
+			.next = { PY_GRAPH_NOWHERE, PY_GRAPH_NOWHERE, PY_GRAPH_NOWHERE } };
 		argument = 0;
 		begin = unit;
 	}
@@ -74,7 +74,7 @@ static bool link_instructions(struct py_graph *graph, size_t units)
 	return true;
 }
 
-static void link_back(struct py_graph *graph)
+void py_graph_link_back(struct py_graph *graph)
 {
 	memset(graph->first, 0, (graph->count + 1) * sizeof *graph->first);
 	for (size_t i = 0; i < graph->count * PY_GRAPH_EDGES; i++)
@@ -93,16 +93,59 @@ static void link_back(struct py_graph *graph)
 
 int py_graph_count_before(const struct py_graph *graph, int at) { return graph->first[at + 1] - graph->first[at]; }
 
-/* Marks all from which `header` is jumped back to without passing `header` or `barrier`, and `header` if it is reached.
- * Returns how many; *is_entered: one of them is preceded by nothing (it begins a handler). */
+bool py_graph_is_jumped_back_to(const struct py_graph *graph, int at)
+{
+	for (int i = graph->first[at]; i < graph->first[at + 1]; i++)
+		if (graph->before[i] >= at)
+			return true;
+	return false;
+}
+
+/* Marks in `marks` what follows `from` up to `header`; returns whether that is reached. */
+static bool mark_ahead(const struct py_graph *graph, int from, int header, unsigned char *marks)
+{
+	size_t depth = 0;
+	bool is_reached = false;
+	memset(marks, 0, graph->count);
+	graph->stack[depth++] = from;
+	marks[from] = 1;
+	while (depth > 0) {
+		const struct py_instruction *instruction = &graph->all[graph->stack[--depth]];
+		for (unsigned i = 0; i < PY_GRAPH_EDGES; i++) {
+			int next = instruction->next[i];
+			is_reached |= next == header;
+			if (next != PY_GRAPH_NOWHERE && next != header && !marks[next]) {
+				marks[next] = 1;
+				graph->stack[depth++] = next;
+			}
+		}
+	}
+	return is_reached;
+}
+
+bool py_graph_mark_ahead(struct py_graph *graph, int from, int header)
+{
+	return mark_ahead(graph, from, header, graph->marks);
+}
+
+/* Since 3.12 a handler lies behind all else and jumps back to what follows its `try`. */
+static void find_outside(struct py_graph *graph, int header)
+{
+	if (header > 0)
+		mark_ahead(graph, 0, header, graph->outside);
+	else
+		memset(graph->outside, 0, graph->count);
+}
+
 size_t py_graph_mark_back(struct py_graph *graph, int header, int barrier, bool *is_entered)
 {
 	size_t depth = 0, count = 0;
 	memset(graph->marks, 0, graph->count);
 	*is_entered = false;
+	find_outside(graph, header);
 	for (int i = graph->first[header]; i < graph->first[header + 1]; i++) {
 		int at = graph->before[i];
-		if (at >= header && at != barrier && !graph->marks[at]) {
+		if (at >= header && at != barrier && !graph->outside[at] && !graph->marks[at]) {
 			graph->marks[at] = 1;
 			graph->stack[depth++] = at;
 		}
@@ -124,28 +167,6 @@ size_t py_graph_mark_back(struct py_graph *graph, int header, int barrier, bool 
 	return count;
 }
 
-/* Marks what follows `from` up to `header`; returns whether that is reached. */
-bool py_graph_mark_ahead(struct py_graph *graph, int from, int header)
-{
-	size_t depth = 0;
-	bool is_reached = false;
-	memset(graph->marks, 0, graph->count);
-	graph->stack[depth++] = from;
-	graph->marks[from] = 1;
-	while (depth > 0) {
-		const struct py_instruction *instruction = &graph->all[graph->stack[--depth]];
-		for (unsigned i = 0; i < PY_GRAPH_EDGES; i++) {
-			int next = instruction->next[i];
-			is_reached |= next == header;
-			if (next != PY_GRAPH_NOWHERE && next != header && !graph->marks[next]) {
-				graph->marks[next] = 1;
-				graph->stack[depth++] = next;
-			}
-		}
-	}
-	return is_reached;
-}
-
 void py_graph_free(struct py_graph *graph)
 {
 	free(graph->all);
@@ -154,6 +175,7 @@ void py_graph_free(struct py_graph *graph)
 	free(graph->before);
 	free(graph->stack);
 	free(graph->marks);
+	free(graph->outside);
 }
 
 bool py_graph_make(struct py_graph *graph, const unsigned char *bytes, size_t units)
@@ -164,13 +186,15 @@ bool py_graph_make(struct py_graph *graph, const unsigned char *bytes, size_t un
 	graph->before = malloc(units * PY_GRAPH_EDGES * sizeof *graph->before);
 	graph->stack = malloc(units * sizeof *graph->stack);
 	graph->marks = malloc(units);
-	if (!graph->all || !graph->at || !graph->first || !graph->before || !graph->stack || !graph->marks)
+	graph->outside = malloc(units);
+	if (!graph->all || !graph->at || !graph->first || !graph->before || !graph->stack || !graph->marks ||
+		!graph->outside)
 		return false;
 	for (size_t i = 0; i < units; i++)
 		graph->at[i] = PY_GRAPH_NOWHERE;
 	if (!read_instructions(graph, bytes, units) || !link_instructions(graph, units))
 		return false;
-	link_back(graph);
+	py_graph_link_back(graph);
 	return true;
 }
 

@@ -7,7 +7,8 @@
 
 #include "src/sources/python/code/py_opcodes.h"
 
-enum { PY_GRAPH_NOWHERE = -1, PY_GRAPH_EDGES = 2 };
+/* The edge PY_GRAPH_TO_HANDLER is taken when an exception is raised (py_handlers.h). */
+enum { PY_GRAPH_NOWHERE = -1, PY_GRAPH_TO_HANDLER = 2, PY_GRAPH_EDGES = 3 };
 
 /* An instruction with the EXTENDED_ARGs before it and the caches behind it; offsets in units of two bytes. */
 struct py_instruction {
@@ -15,6 +16,7 @@ struct py_instruction {
 	enum py_role role;
 	unsigned char opcode;
 	int next[PY_GRAPH_EDGES]; /* instructions that may follow, PY_GRAPH_NOWHERE = none */
+	bool begins_try;          /* since 3.11: the first that an `except` or `finally` is for */
 };
 
 /* `before`: of each instruction those that may precede it; `first`: where they begin. */
@@ -25,8 +27,9 @@ struct py_graph {
 	struct py_instruction *all;
 	int *at; /* by unit: the instruction that begins there, or PY_GRAPH_NOWHERE */
 	int *first, *before;
-	int *stack;           /* of a search */
-	unsigned char *marks; /* by instruction, of a search */
+	int *stack; /* of a search */
+	/* By instruction, of a search. `outside`: of py_graph_mark_back, those that are reached without the header. */
+	unsigned char *marks, *outside;
 };
 
 /* `minor` and `opcodes` are set. False: the bytes were not understood, or there is no memory; py_graph_free in any
@@ -34,8 +37,12 @@ struct py_graph {
 bool py_graph_make(struct py_graph *graph, const unsigned char *bytes, size_t units);
 void py_graph_free(struct py_graph *graph);
 int py_graph_count_before(const struct py_graph *graph, int at);
+/* What precedes what, anew after edges were added. */
+void py_graph_link_back(struct py_graph *graph);
+bool py_graph_is_jumped_back_to(const struct py_graph *graph, int at);
 /* Marks all from which `header` is jumped back to without passing `header` or `barrier`, and `header` if it is reached.
- * Returns how many; *is_entered: one of them is preceded by nothing (it begins a handler). */
+ * Only a jump that `header` alone leads to is one back. Returns how many; *is_entered: one of them is preceded by
+ * nothing (it begins a handler whose `try` is unknown). */
 size_t py_graph_mark_back(struct py_graph *graph, int header, int barrier, bool *is_entered);
 /* Marks what follows `from` up to `header`; returns whether that is reached. */
 bool py_graph_mark_ahead(struct py_graph *graph, int from, int header);

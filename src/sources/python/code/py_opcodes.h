@@ -21,8 +21,8 @@ enum py_role {
 	PY_ROLE_BRANCH_BACK = 'd',
 	PY_ROLE_BRANCH_ABSOLUTE = 'e',
 	PY_ROLE_SETUP = 's', /* to 3.10: its target is a handler */
-	PY_ROLE_STOP = 'r',  /* returns, or raises again */
-	PY_ROLE_RAISE = 'R',
+	PY_ROLE_STOP = 'r',  /* returns */
+	PY_ROLE_RAISE = 'R', /* or raises again */
 	PY_ROLE_COMPARE = '<',
 	PY_ROLE_YIELD = 'Y',
 	PY_ROLE_YIELD_FROM = 'v', /* to 3.10 */

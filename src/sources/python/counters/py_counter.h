@@ -44,6 +44,7 @@ struct py_counted {
 	 * are in one epoch; 0: each pass is one */
 	uint64_t epoch, epochs, epoch_key;
 	bool awaits_epoch; /* of another loop of epochs than those before: it is known soon */
+	bool is_alone;     /* of a loop that no other is around: it is no epoch */
 	bool is_first;     /* pmtop watched the process since its start, and saw no pass before this one */
 	uint32_t worker_count;
 	uint32_t batch_size;         /* 0 = unknown */

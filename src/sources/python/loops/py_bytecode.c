@@ -5,15 +5,15 @@
 
 #include "src/sources/python/loops/py_exits.h"
 #include "src/sources/python/code/py_graph.h"
+#include "src/sources/python/code/py_handlers.h"
 #include "src/sources/python/code/py_instructions.h"
 #include "src/sources/python/loops/py_operands.h"
 #include "src/sources/python/loops/py_yields.h"
 
-enum { ARGUMENTS_MAX = 8 };
+enum { ARGUMENTS_MAX = 8, CANDIDATES_MAX = 8 * PY_CODE_LOOPS_MAX };
 
 /* -- loops -- */
 
-/* Handlers jump backward too, to what follows their `try`: that is no loop, for nothing leads from there to them. */
 static bool is_loop(const struct py_graph *graph, int header)
 {
 	for (unsigned i = 0; i < PY_GRAPH_EDGES; i++) {
@@ -38,13 +38,15 @@ static int compare_sizes(const void *left, const void *right)
 /* Larger loops first, so that a loop comes after those around it. False: there are too many. */
 static bool find_loops(struct py_graph *graph, struct found found[PY_CODE_LOOPS_MAX], size_t *count)
 {
+	size_t candidates = 0;
 	bool unused;
 	*count = 0;
 	for (size_t i = 0; i < graph->count; i++) {
-		bool is_target = false;
-		for (int at = graph->first[i]; at < graph->first[i + 1]; at++)
-			is_target |= graph->before[at] >= (int)i;
-		size_t size = is_target ? py_graph_mark_back(graph, (int)i, PY_GRAPH_NOWHERE, &unused) : 0;
+		if (!py_graph_is_jumped_back_to(graph, (int)i))
+			continue;
+		if (++candidates > CANDIDATES_MAX)
+			return false;
+		size_t size = py_graph_mark_back(graph, (int)i, PY_GRAPH_NOWHERE, &unused);
 		if (size == 0 || !is_loop(graph, (int)i))
 			continue;
 		if (*count == PY_CODE_LOOPS_MAX)
@@ -75,15 +77,22 @@ static bool is_inlined(const struct py_graph *graph, int header, const struct py
 			(graph->all[header].role == PY_ROLE_FOR && before != PY_ROLE_ITER && before != PY_ROLE_LOCAL));
 }
 
-/* The loop is marked. */
+/* A handler that is not for the exception raises it again: so does what has no handler. */
+static bool leaves(const struct py_graph *graph, int next)
+{
+	return next != PY_GRAPH_NOWHERE && !graph->marks[next] && graph->all[next].role != PY_ROLE_RAISE;
+}
+
+/* The loop is marked. A handler leaves it as `break` does if its `try` is in the loop. */
 static bool has_break(const struct py_graph *graph, int header)
 {
-	for (size_t i = 0; i < graph->count; i++)
-		for (unsigned edge = 0; graph->marks[i] && (int)i != header && edge < PY_GRAPH_EDGES; edge++) {
-			int next = graph->all[i].next[edge];
-			if (next != PY_GRAPH_NOWHERE && !graph->marks[next])
+	for (size_t i = 0; i < graph->count; i++) {
+		const struct py_instruction *instruction = &graph->all[i];
+		unsigned edges = PY_GRAPH_TO_HANDLER + instruction->begins_try;
+		for (unsigned edge = 0; graph->marks[i] && (int)i != header && edge < edges; edge++)
+			if (leaves(graph, instruction->next[edge]))
 				return true;
-		}
+	}
 	return false;
 }
 
@@ -372,17 +381,19 @@ static bool fill(struct py_graph *graph, struct py_bytecode *out)
 	return true;
 }
 
-bool py_bytecode_parse(unsigned minor, const unsigned char *bytes, size_t size, struct py_bytecode *out)
+bool py_bytecode_parse(
+	unsigned minor, struct py_code_bytes instructions, struct py_code_bytes handlers, struct py_bytecode *out)
 {
 	struct py_graph graph = { .minor = minor, .opcodes = py_opcodes_of(minor) };
-	size_t units = size / 2;
-	if (!graph.opcodes || units == 0 || size > PY_BYTES_MAX)
+	size_t units = instructions.size / 2;
+	if (!graph.opcodes || units == 0 || instructions.size > PY_BYTES_MAX)
 		return false;
 	out->unit_count = units;
 	out->loop_count = out->store_count = out->exit_count = 0;
 	out->loop_at = calloc(units, 1);
 	out->is_after_yield = calloc(units, 1);
-	bool is_good = out->loop_at && out->is_after_yield && py_graph_make(&graph, bytes, units) && fill(&graph, out);
+	bool is_good = out->loop_at && out->is_after_yield && py_graph_make(&graph, instructions.bytes, units) &&
+		py_handlers_link(&graph, handlers.bytes, handlers.size) && fill(&graph, out);
 	py_graph_free(&graph);
 	if (!is_good)
 		py_bytecode_release(out);

@@ -103,9 +103,15 @@ struct py_bytecode {
 	struct py_exit exits[PY_EXITS_MAX];
 };
 
-/* False: it is not the code of this version, it is too long, or there is no memory. On success py_bytecode_release
- * frees it. */
-bool py_bytecode_parse(unsigned minor, const unsigned char *bytes, size_t size, struct py_bytecode *out);
+struct py_code_bytes {
+	const unsigned char *bytes;
+	size_t size;
+};
+
+/* `handlers`: the exception table, which none has to 3.10. False: it is not the code of this version, it is too long,
+ * or there is no memory. On success py_bytecode_release frees it. */
+bool py_bytecode_parse(
+	unsigned minor, struct py_code_bytes instructions, struct py_code_bytes handlers, struct py_bytecode *out);
 void py_bytecode_release(struct py_bytecode *code);
 /* The innermost loop around the instruction at this offset in bytes (it may be that of a cache), or PY_NO_LOOP. */
 int py_bytecode_loop_at(const struct py_bytecode *code, int64_t offset);

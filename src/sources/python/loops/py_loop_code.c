@@ -19,15 +19,16 @@ static const struct offsets {
 	uint32_t local_count;           /* co_nlocalsplus; to 3.10 co_nlocals, which cells and free variables follow */
 	uint32_t free_cells, own_cells; /* to 3.10: co_freevars, co_cellvars */
 	uint32_t stack_size, constants, names, locals;
+	uint32_t handlers; /* co_exceptiontable */
 } known[] = {
-	{ 8, 360, 48, 28, 80, 88, 32, 56, 64, 72 },
-	{ 9, 360, 48, 28, 80, 88, 32, 56, 64, 72 },
-	{ 10, 352, 48, 28, 80, 88, 32, 56, 64, 72 },
-	{ 11, 72, 8, 76, PY_NOWHERE, PY_NOWHERE, 68, 24, 32, 96 },
-	{ 12, 72, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
-	{ 13, 72, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
-	{ 14, 80, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
-	{ 15, 80, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
+	{ 8, 360, 48, 28, 80, 88, 32, 56, 64, 72, PY_NOWHERE },
+	{ 9, 360, 48, 28, 80, 88, 32, 56, 64, 72, PY_NOWHERE },
+	{ 10, 352, 48, 28, 80, 88, 32, 56, 64, 72, PY_NOWHERE },
+	{ 11, 72, 8, 76, PY_NOWHERE, PY_NOWHERE, 68, 24, 32, 96, 40 },
+	{ 12, 72, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96, 40 },
+	{ 13, 72, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96, 40 },
+	{ 14, 80, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96, 40 },
+	{ 15, 80, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96, 40 },
 };
 
 static const struct offsets *offsets_of(const struct py_process *process)
@@ -281,14 +282,28 @@ static bool is_current(const struct py_process *process, const struct py_loop_co
 		lines == code->lines;
 }
 
+static bool parse(const struct py_process *process, const unsigned char *head, struct py_code_bytes instructions,
+	struct py_bytecode *out)
+{
+	uint32_t at = offsets_of(process)->handlers;
+	struct py_code_bytes handlers = { NULL, 0 };
+	unsigned char *table = NULL;
+	if (at != PY_NOWHERE && !(table = py_bytes_read(process, word_at(head, at), &handlers.size)))
+		return false;
+	handlers.bytes = table;
+	bool is_good = py_bytecode_parse(process->location.layout.minor, instructions, handlers, out);
+	free(table);
+	return is_good;
+}
+
 /* False: there is no memory. */
-static bool read_loops(const struct py_process *process, const unsigned char *head, const unsigned char *bytes,
-	size_t size, struct py_loop_code *out)
+static bool read_loops(const struct py_process *process, const unsigned char *head, struct py_code_bytes instructions,
+	struct py_loop_code *out)
 {
 	struct py_bytecode *bytecode = calloc(1, sizeof *bytecode);
 	if (!bytecode)
 		return false;
-	if (!py_bytecode_parse(process->location.layout.minor, bytes, size, bytecode) || bytecode->loop_count == 0) {
+	if (!parse(process, head, instructions, bytecode) || bytecode->loop_count == 0) {
 		py_bytecode_release(bytecode);
 		free(bytecode);
 		return true;
@@ -332,7 +347,8 @@ static bool read_code(const struct py_process *process, uint64_t address, struct
 			!count_cells(process, word_at(head, offsets->free_cells), &out->local_count)))
 		return false;
 	unsigned char *bytes = py_instructions_read(process, address, &size);
-	bool is_good = bytes && read_loops(process, head, bytes, size, out) && is_current(process, out);
+	bool is_good =
+		bytes && read_loops(process, head, (struct py_code_bytes){ bytes, size }, out) && is_current(process, out);
 	free(bytes);
 	return is_good;
 }

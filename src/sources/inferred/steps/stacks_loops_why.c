@@ -1,0 +1,151 @@
+#include "src/sources/inferred/steps/stacks_loops_why.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/sources/inferred/steps/stacks_loops_choose.h"
+#include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/sums/stacks_tree.h"
+
+/* Most readings, and so many, must show the same. */
+#define MAJORITY_RATIO 0.7
+enum { READINGS_MIN = 25, CALLS_MIN = 8 };
+
+static const char *base_name(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	return slash ? slash + 1 : file;
+}
+
+static bool calls_itself(const struct py_sample *sample, uint64_t code)
+{
+	unsigned count = 0;
+	for (size_t i = 0; i < sample->count; i++)
+		count += sample->sites[i].code == code;
+	return count >= CALLS_MIN;
+}
+
+/* Whether something in this loop may count its iterations: a slow one has not gone on yet. */
+static bool is_counted(const struct stacks_loops *loops, uint64_t code, unsigned depth)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (seen->loop.code == code && seen->loop.depth == depth && seen->loop.has_position &&
+			(seen->advanced == 0 || stacks_loop_quality(seen) >= 0))
+			return true;
+	return false;
+}
+
+static bool is_of_library(const char *file) { return strstr(file, "/lib/python3") && !strstr(file, "-packages/"); }
+
+/* In a lock, a queue, or a pipe. */
+static bool waits(const struct py_sample *sample)
+{
+	static const char *const files[] = { "/threading.py", "/queue.py", "/selectors.py",
+		"/multiprocessing/connection.py", "/multiprocessing/popen_fork.py", "/concurrent/futures/_base.py",
+		"/subprocess.py" };
+	const char *file = sample->count > 0 ? sample->sites[0].known->code.file : "";
+	size_t length = strlen(file);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		if (is_of_library(file) && length >= strlen(files[i]) &&
+			strcmp(file + length - strlen(files[i]), files[i]) == 0)
+			return true;
+	return false;
+}
+
+/* "catboost" of "/usr/lib/python3/dist-packages/catboost/core.py". False: it is in no package. */
+static bool package_of(const char *file, char *out, size_t size)
+{
+	static const char *const folders[] = { "/site-packages/", "/dist-packages/" };
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+		const char *at = strstr(file, folders[i]);
+		if (!at)
+			continue;
+		at += strlen(folders[i]);
+		snprintf(out, size, "%.*s", (int)strcspn(at, "/."), at);
+		return true;
+	}
+	return false;
+}
+
+static bool is_importing(const struct py_sample *sample)
+{
+	for (size_t i = 0; i < sample->count; i++)
+		if (strncmp(sample->sites[i].known->code.file, "<frozen importlib", strlen("<frozen importlib")) == 0)
+			return true;
+	return false;
+}
+
+/* The innermost frame of the user's own code; NULL: there is none. */
+static const struct py_site *own_frame(const struct py_sample *sample)
+{
+	for (size_t i = 0; i < sample->count; i++)
+		if (stacks_tree_is_own_file(sample->sites[i].known->code.file))
+			return &sample->sites[i];
+	return NULL;
+}
+
+static enum stacks_why find_why(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_why_at *at)
+{
+	int lines[STACKS_DEPTH_MAX];
+	const struct py_site *own = own_frame(sample);
+	if (!own || is_importing(sample))
+		return STACKS_WHY_UNKNOWN;
+	*at = (struct stacks_why_at){ .code = own->code, .line = own->line };
+	snprintf(at->file, sizeof at->file, "%.40s", base_name(own->known->code.file));
+	snprintf(at->function, sizeof at->function, "%.40s", own->known->code.function);
+	package_of(sample->sites[0].known->code.file, at->package, sizeof at->package);
+	if (calls_itself(sample, own->code))
+		return STACKS_WHY_RECURSION;
+	if (sample->is_cut)
+		return STACKS_WHY_UNKNOWN;
+	if (waits(sample))
+		return STACKS_WHY_WAITS;
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct py_site *site = &sample->sites[i];
+		size_t depth = py_loops_around(loops->reader, site, lines, STACKS_DEPTH_MAX);
+		bool is_part = strstr(site->known->code.function, "comp>") || strstr(site->known->code.function, "<genexpr>");
+		if (depth == 0 || is_part || is_of_library(site->known->code.file))
+			continue;
+		at->code = site->code;
+		at->line = lines[depth - 1];
+		snprintf(at->file, sizeof at->file, "%.40s", base_name(site->known->code.file));
+		return is_counted(loops, site->code, (unsigned)depth - 1) ? STACKS_WHY_UNKNOWN : STACKS_WHY_UNREADABLE;
+	}
+	return STACKS_WHY_OUTSIDE;
+}
+
+void stacks_loops_note_why(struct stacks_loops *loops, const struct py_sample *sample)
+{
+	struct stacks_why_at at = { 0 };
+	enum stacks_why why = find_why(loops, sample, &at);
+	if (loops->why.samples >= 2 * READINGS_MIN) {
+		loops->why.samples /= 2;
+		for (size_t i = 0; i < STACKS_WHYS; i++)
+			loops->why.counts[i] /= 2;
+	}
+	loops->why.samples++;
+	loops->why.counts[why]++;
+	loops->why.at[why] = at;
+}
+
+bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
+{
+	const struct stacks_why_at *at = loops->why.at;
+	for (size_t i = STACKS_WHY_UNKNOWN + 1; i < STACKS_WHYS; i++) {
+		bool is_most = loops->why.counts[i] >= MAJORITY_RATIO * loops->why.samples;
+		if (loops->steps || loops->why.samples < READINGS_MIN || !is_most)
+			continue;
+		at += i;
+		if (i == STACKS_WHY_RECURSION)
+			snprintf(out, size, "%s() calls itself: recursion has no loop to count", at->function);
+		else if (i == STACKS_WHY_WAITS)
+			snprintf(out, size, "%s:%d waits: other threads or processes do the work", at->file, at->line);
+		else if (i == STACKS_WHY_UNREADABLE)
+			snprintf(out, size, "the loop at %s:%d counts in an object that pmtop cannot read", at->file, at->line);
+		else
+			snprintf(out, size, "%s:%d runs native code%s%s: no Python loop to count", at->file, at->line,
+				*at->package ? " of " : "", at->package);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,32 @@
+"""Work that no Python loop shows, or none whose count can be read: unseen.py recursion|native|unreadable|waiting."""
+import hashlib
+import sys
+import threading
+import time
+
+
+def recursion(step=0):
+    time.sleep(0.02)
+    if step < 3000:
+        recursion(step + 1)
+
+
+def native():
+    hashlib.pbkdf2_hmac('sha256', b'password', b'salt', 1 << 30)
+
+
+def unreadable():
+    countdown = iter(range(100000, 0, -1)).__next__
+    while countdown():
+        time.sleep(0.02)
+
+
+def waiting():
+    thread = threading.Thread(target=native, daemon=True)
+    thread.start()
+    thread.join()
+
+
+if __name__ == '__main__':
+    sys.setrecursionlimit(10000)
+    {'recursion': recursion, 'native': native, 'unreadable': unreadable, 'waiting': waiting}[sys.argv[1]]()
