@@ -51,7 +51,7 @@ static const struct {
 	[CAUSE_GPU_WORK] = { "gpu_work", NULL, "more GPU work" },
 	[CAUSE_CPU_HEAT] = { "cpu_heat", "%s", "CPU heat" },
 	[CAUSE_RANK] = { "rank", NULL, "slower rank" },
-	[CAUSE_BIGGER] = { "bigger", NULL, "larger batch" },
+	[CAUSE_BIGGER] = { "bigger", "a larger batch: %s", "larger batch" },
 	[CAUSE_LINE] = { "line", NULL, "" },
 	[CAUSE_GIL] = { "gil", NULL, "GIL" },
 	[CAUSE_UNKNOWN] = { "unknown", NULL, "unknown" },
@@ -62,7 +62,8 @@ const char *cause_kind_id(enum cause_kind kind) { return kinds[kind].id; }
 bool cause_has_figures(const struct cause *cause)
 {
 	return cause->kind == CAUSE_GPU_HEAT || cause->kind == CAUSE_GPU_POWER || cause->kind == CAUSE_GPU_CLOCK ||
-		cause->kind == CAUSE_CPU_HEAT || (cause->kind == CAUSE_PHASE && name_is_sampled(cause->phase));
+		cause->kind == CAUSE_CPU_HEAT || cause->kind == CAUSE_BIGGER ||
+		(cause->kind == CAUSE_PHASE && name_is_sampled(cause->phase));
 }
 
 /* "blocked, train.py:81" */
@@ -184,6 +185,10 @@ static const struct advice {
 		"compare its input shapes with other batches; add spans inside it to find the slow part" },
 	{ CAUSE_SLEPT, PHASE_OTHER, "find where it waits: pmtop stack PID, or gdb -p PID" },
 	{ CAUSE_SWAPPED, PHASE_OTHER, "free memory: smaller batch_size, fewer workers, less prefetching (memory view: 4)" },
+	{ CAUSE_ALLOCATION, PHASE_FORWARD,
+		"compare its input shapes with other batches: more or longer inputs allocate more; else reuse buffers" },
+	{ CAUSE_ALLOCATION, PHASE_BACKWARD,
+		"compare its input shapes with other batches: more or longer inputs allocate more; else reuse buffers" },
 	{ CAUSE_ALLOCATION, PHASE_OTHER, "reuse buffers, or use an allocator that retains memory (jemalloc)" },
 	{ CAUSE_WORKER_GONE, PHASE_OTHER,
 		"check the run's log and dmesg (out-of-memory killer); a smaller prefetch_factor needs less memory" },
