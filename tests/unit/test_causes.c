@@ -319,6 +319,8 @@ START_TEST(many_pages_asked_of_the_kernel_are_allocation)
 	batch.evidence.minor_faults = 65000;
 	explain();
 	ck_first("forward: allocating memory", (65000 - 50 * 4.75) * 4e-6 / 0.3);
+	ck_assert_str_eq(why.causes[0].next,
+		"compare its input shapes with other batches: more or longer inputs allocate more; else reuse buffers");
 	batch.evidence.minor_faults = 300;
 	explain();
 	ck_first("forward: more CPU work", 1);
@@ -337,7 +339,7 @@ START_TEST(more_samples_explain_as_much_as_they_cost)
 	batch.samples = 64;
 	batch.evidence.cpu_s = 0.48;
 	explain();
-	ck_first("forward, backward: a larger batch", 1);
+	ck_first("forward, backward: a larger batch: 64 samples, usually 32", 1);
 	ck_assert_double_eq(evidence("samples"), 64);
 	batch.samples = 40;
 	explain();

@@ -104,6 +104,30 @@ START_TEST(a_phase_is_told_with_the_line)
 }
 END_TEST
 
+START_TEST(forward_and_backward_that_grew_alike_point_at_the_input)
+{
+	static const struct {
+		double forward_s, backward_s;
+		const char *next;
+	} cases[] = {
+		{ 0.4, 0.9, "forward and backward took longer alike: compare its batch size and sequence length with others" },
+		{ 0.1, 1.2, "" },
+		{ 0.15, 1.15, "" },
+	};
+	add_phase(batch.phases, &batch.phase_count, FORWARD, 0, cases[_i].forward_s);
+	add_phase(batch.phases, &batch.phase_count, BACKWARD, 0, cases[_i].backward_s);
+	add_phase(baseline.phases, &baseline.phase_count, FORWARD, 0, 0.1);
+	add_phase(baseline.phases, &baseline.phase_count, BACKWARD, 0, 0.2);
+	batch.step_s = cases[_i].forward_s + cases[_i].backward_s;
+	baseline.step_s = 0.3;
+	batch_window.line.is_sampled = false;
+	explain();
+	ck_assert_int_eq(why.causes[0].kind, CAUSE_PHASE);
+	ck_assert_str_eq(why.causes[0].what, "backward");
+	ck_assert_str_eq(why.causes[0].next, cases[_i].next);
+}
+END_TEST
+
 START_TEST(a_long_line_is_cut_between_characters)
 {
 	batch_window.line.text = "x = compute(aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaéééééé)";
@@ -294,6 +318,7 @@ int main(void)
 	tcase_add_test(tests, fewer_than_three_samples_say_nothing);
 	tcase_add_test(tests, a_line_that_explains_too_little_is_not_named);
 	tcase_add_test(tests, a_phase_is_told_with_the_line);
+	tcase_add_loop_test(tests, forward_and_backward_that_grew_alike_point_at_the_input, 0, 3);
 	tcase_add_test(tests, a_long_line_is_cut_between_characters);
 	tcase_add_test(tests, the_cause_of_an_inferred_step_is_the_phase_by_its_samples);
 	tcase_add_test(tests, a_phase_within_its_error_is_no_cause);

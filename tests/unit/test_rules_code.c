@@ -138,6 +138,54 @@ START_TEST(the_call_of_the_training_is_no_slow_line)
 }
 END_TEST
 
+/* Half of each step is data, and nothing is published of the loader. */
+static void load_until(double until_s, bool has_workers, double work_s)
+{
+	for (double step_at_s = 0; at_s < until_s;) {
+		at_s += 0.5;
+		samples += 20;
+		for (; step_at_s + 0.1 <= at_s; step_at_s += 0.1) {
+			script_batch_begin(&script, 0, step_at_s, script.batches);
+			script_span(&script, 0, step_at_s, step_at_s + 0.05, STORY_DATA, 0);
+			script_span(&script, 0, step_at_s + 0.05, step_at_s + 0.1, STORY_FORWARD, 0);
+			script_batch_end(&script, 0, step_at_s + 0.1, step_at_s, NAN);
+		}
+		if (has_workers) {
+			struct record *record = script_add(&script, RECORD_CODE_GROUP, at_s);
+			fill_code_group(record, 1, script.model->runs[0].pid, (uint64_t)samples, 10, at_s);
+			record->code_group.is_workers = true;
+			if (at_s < 1) {
+				emit_code(1, "Items.__getitem__", "/home/me/data.py", true);
+				emit_code(2, "Queue.get", "/usr/lib/python3.11/multiprocessing/queues.py", false);
+				emit_node(1, 0, 1, 12, "image = decode(path)");
+				emit_node(2, 0, 2, 113, NULL);
+			}
+			emit_time(1, at_s * work_s);
+			emit_time(2, at_s);
+		}
+		script_apply(&script, at_s);
+		alerts_update(&alerts, script.model, &settings);
+	}
+}
+
+START_TEST(who_has_workers_is_not_advised_to_use_some)
+{
+	static const struct {
+		bool has_workers;
+		double work_s;
+		const char *advice;
+	} cases[] = {
+		{ true, 3, "workers are most at data.py:12: make it cheaper, or raise num_workers" },
+		{ true, 0, "raise num_workers, or make each sample cheaper" },
+		{ false, 0, "load batches in worker processes: DataLoader(num_workers=4)" },
+	};
+	script_apply(&script, 0);
+	load_until(30, cases[_i].has_workers, cases[_i].work_s);
+	ck_assert_ptr_nonnull(raised("data_loading"));
+	ck_assert_str_eq(raised("data_loading")->advice[0], cases[_i].advice);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rules of code");
@@ -146,6 +194,7 @@ int main(void)
 	tcase_add_test(tests, a_line_that_takes_much_is_warned_of);
 	tcase_add_test(tests, lines_of_the_training_itself_are_not);
 	tcase_add_loop_test(tests, the_call_of_the_training_is_no_slow_line, 0, 5);
+	tcase_add_loop_test(tests, who_has_workers_is_not_advised_to_use_some, 0, 3);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

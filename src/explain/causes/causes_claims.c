@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -148,6 +149,8 @@ void claim_bigger(struct case_file *file, struct pool *pool)
 	taken_s += pool_take(&pool->away_s, max_s - taken_s);
 	taken_s += pool_take(&pool->left_s, max_s - taken_s);
 	struct claim claim = { .kind = CAUSE_BIGGER, .seconds = taken_s };
+	snprintf(
+		claim.who, sizeof claim.who, "%.0f samples, usually %.0f", file->out->samples, file->out->baseline_samples);
 	claim_evidence(&claim, "samples", file->out->samples, file->out->baseline_samples);
 	REST_ON(&claim, cpu_s);
 	causes_add(file, pool->row, &claim);

@@ -51,7 +51,7 @@ static const struct {
 	[CAUSE_GPU_WORK] = { "gpu_work", NULL, "more GPU work" },
 	[CAUSE_CPU_HEAT] = { "cpu_heat", "%s", "CPU heat" },
 	[CAUSE_RANK] = { "rank", NULL, "slower rank" },
-	[CAUSE_BIGGER] = { "bigger", NULL, "larger batch" },
+	[CAUSE_BIGGER] = { "bigger", "a larger batch: %s", "larger batch" },
 	[CAUSE_LINE] = { "line", NULL, "" },
 	[CAUSE_GIL] = { "gil", NULL, "GIL" },
 	[CAUSE_UNKNOWN] = { "unknown", NULL, "unknown" },
@@ -62,7 +62,8 @@ const char *cause_kind_id(enum cause_kind kind) { return kinds[kind].id; }
 bool cause_has_figures(const struct cause *cause)
 {
 	return cause->kind == CAUSE_GPU_HEAT || cause->kind == CAUSE_GPU_POWER || cause->kind == CAUSE_GPU_CLOCK ||
-		cause->kind == CAUSE_CPU_HEAT || (cause->kind == CAUSE_PHASE && name_is_sampled(cause->phase));
+		cause->kind == CAUSE_CPU_HEAT || cause->kind == CAUSE_BIGGER ||
+		(cause->kind == CAUSE_PHASE && name_is_sampled(cause->phase));
 }
 
 /* "blocked, train.py:81" */
@@ -184,6 +185,10 @@ static const struct advice {
 		"compare its input shapes with other batches; add spans inside it to find the slow part" },
 	{ CAUSE_SLEPT, PHASE_OTHER, "find where it waits: pmtop stack PID, or gdb -p PID" },
 	{ CAUSE_SWAPPED, PHASE_OTHER, "free memory: smaller batch_size, fewer workers, less prefetching (memory view: 4)" },
+	{ CAUSE_ALLOCATION, PHASE_FORWARD,
+		"compare its input shapes with other batches: more or longer inputs allocate more; else reuse buffers" },
+	{ CAUSE_ALLOCATION, PHASE_BACKWARD,
+		"compare its input shapes with other batches: more or longer inputs allocate more; else reuse buffers" },
 	{ CAUSE_ALLOCATION, PHASE_OTHER, "reuse buffers, or use an allocator that retains memory (jemalloc)" },
 	{ CAUSE_WORKER_GONE, PHASE_OTHER,
 		"check the run's log and dmesg (out-of-memory killer); a smaller prefetch_factor needs less memory" },
@@ -222,6 +227,29 @@ static bool helps_with_workers(enum cause_kind kind)
 		kind == CAUSE_WORKER_SLOW;
 }
 
+/* Forward and backward differ by less than this factor in how much longer than their baselines they took. */
+#define ALIKE_FACTOR 2
+
+/* How many times its baseline this phase took; 0: unknown, or not longer. */
+static double growth_of(const struct case_file *file, enum phase_kind kind)
+{
+	const struct explanation *out = file->out;
+	for (size_t i = 0; i < out->row_count; i++)
+		if (out->rows[i].depth == 0 && phase_kind(file->run, out->rows[i].name) == kind)
+			return out->rows[i].baseline_s > 0 && out->rows[i].excess_s > out->rows[i].error_s
+				? out->rows[i].this_s / out->rows[i].baseline_s
+				: 0;
+	return 0;
+}
+
+/* As with a larger batch or a longer sequence, whose size is unknown. */
+static bool has_grown_alike(const struct case_file *file, enum phase_kind phase)
+{
+	double forward = growth_of(file, PHASE_FORWARD), backward = growth_of(file, PHASE_BACKWARD);
+	return (phase == PHASE_FORWARD || phase == PHASE_BACKWARD) && forward > 1 && backward > 1 &&
+		forward < ALIKE_FACTOR * backward && backward < ALIKE_FACTOR * forward;
+}
+
 static void write_next(
 	const struct case_file *file, const struct explain_row *row, enum cause_kind kind, char next[CAUSE_NEXT_SIZE])
 {
@@ -233,7 +261,10 @@ static void write_next(
 			text = advice_table[i].text;
 	bool is_about_workers =
 		phase == PHASE_DATA && helps_with_workers(kind) && loader_count(file->run, "num_workers", &workers);
-	if (is_about_workers && workers == 0)
+	if (kind == CAUSE_PHASE && has_grown_alike(file, phase))
+		snprintf(next, CAUSE_NEXT_SIZE,
+			"forward and backward took longer alike: compare its batch size and sequence length with others");
+	else if (is_about_workers && workers == 0)
 		snprintf(
 			next, CAUSE_NEXT_SIZE, "num_workers=0 loads in the training process: try num_workers=%d", WORKERS_TRIED);
 	else if (is_about_workers && workers < WORKERS_MANY)

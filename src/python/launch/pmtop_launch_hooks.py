@@ -1,5 +1,6 @@
 """Instruments the training of a program that `pmtop -- COMMAND` started: when it creates its first DataLoader or optimizer of PyTorch, its first Trainer
-of Lightning, reads its first data in Keras, or differentiates its first function in JAX. The Trainer of transformers is instrumented with PyTorch.
+of Lightning, creates its first optimizer or reads its first data in Keras, or differentiates its first function in JAX. The Trainer of transformers is
+instrumented with PyTorch.
 
 Until then nothing of pmtop is imported, so that a program that imports torch but does not train, such as torchrun itself, publishes nothing.
 What happens goes to the file PMTOP_LAUNCH, which pmtop reads, never to the program's own output. No error of this file reaches the program.
@@ -17,6 +18,7 @@ from typing import Any, Optional
 _REPORT_BYTES_MAX = 65536
 _NAMES = {"torch": "PyTorch", "keras": "Keras", "lightning": "Lightning", "pytorch_lightning": "Lightning", "jax": "JAX"}
 """The frameworks by the packages whose modules sitecustomize.py waits for."""
+_KERAS_DATA = "keras.src.trainers.epoch_iterator"
 _lock = threading.Lock()
 _replaced: list[tuple[str, Any, str, Any, Any]] = []
 """Package, owner, the attribute's name, ours, the original."""
@@ -85,6 +87,8 @@ def imported(watch: Any, name: str, module: Any) -> None:
     @functools.wraps(original)
     def first(*arguments: Any, **more: Any) -> Any:
         begin(package)
+        if name == _KERAS_DATA:
+            keras_reads_data()
         result = original(*arguments, **more)
         if _NAMES[package] == "Lightning" and arguments:
             trainer_is_made(arguments[0])
@@ -185,8 +189,16 @@ def instrument_keras() -> None:
 
     check_is_new("Keras", hasattr(pmtop.keras, "instrument"))
     pmtop.keras.instrument()
-    # Keras is about to read the first batch, with which it builds the model.
-    pmtop.keras.data_are_read()
+
+
+def keras_reads_data() -> None:
+    """Keras is about to read the first batch, with which it builds the model."""
+    try:
+        keras = sys.modules.get("pmtop.keras")
+        if keras is not None and _has_imported:
+            keras.data_are_read()
+    except Exception as error:
+        report("failed", f"{type(error).__name__}: {error}")
 
 
 def instrument_lightning() -> None:

@@ -7,6 +7,7 @@ models, and do nothing in a fit() without a PmtopCallback.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pmtop
 
 MODES = ("train", "test", "predict")
 """The words of Keras in the names of its hooks."""
+_CALLS = ("fit", "evaluate", "predict")
 
 
 class _Here(threading.local):
@@ -36,25 +38,41 @@ _data = pmtop.span("data")
 _installed: set[type] = set()
 
 
+def is_in_call() -> bool:
+    """Whether this thread is in a fit(), evaluate() or predict(). One that an exception left is forgotten."""
+    if not _here.calls:
+        return False
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name in _CALLS and "keras" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    left, _here.calls = [reference() for reference in _here.calls if reference is not None], []
+    for callback in left:
+        if callback is not None:
+            callback._abandon()
+    return False
+
+
 def install(callback_list: type, epoch_iterator: Optional[type], is_ours: Any) -> None:
     """Replaces the hooks of these classes, once. is_ours(callback): whether it is a PmtopCallback."""
     if callback_list not in _installed:
         for mode in MODES:
-            _replace(callback_list, f"on_{mode}_begin", functools.partial(_begin, mode=mode, is_ours=is_ours))
-            _replace(callback_list, f"on_{mode}_end", _end)
-            _replace(callback_list, f"on_{mode}_batch_end", functools.partial(_batch_end, is_ours=is_ours))
+            replace(callback_list, f"on_{mode}_begin", functools.partial(_begin, mode=mode, is_ours=is_ours))
+            replace(callback_list, f"on_{mode}_end", _end)
+            replace(callback_list, f"on_{mode}_batch_end", functools.partial(_batch_end, is_ours=is_ours))
         _installed.add(callback_list)
     if epoch_iterator is not None and hasattr(epoch_iterator, "_enumerate_iterator") and epoch_iterator not in _installed:
-        _replace(epoch_iterator, "_enumerate_iterator", _enumerate)
+        replace(epoch_iterator, "_enumerate_iterator", _enumerate)
         _installed.add(epoch_iterator)
 
 
 def for_all(callback_list: type, epoch_iterator: Optional[type], ours: Any) -> None:
     """Has ours(callbacks) give each new list one more callback, or None, before its model and parameters reach it; and ours(None) called before any
     data are read."""
-    _replace(callback_list, "__init__", functools.partial(_list_made, ours=ours))
+    replace(callback_list, "__init__", functools.partial(_list_made, ours=ours))
     if epoch_iterator is not None:
-        _replace(epoch_iterator, "__init__", functools.partial(_iterator_made, ours=ours))
+        replace(epoch_iterator, "__init__", functools.partial(_iterator_made, ours=ours))
 
 
 def _list_made(original: Any, ours: Any) -> Any:
@@ -78,9 +96,16 @@ def _iterator_made(original: Any, ours: Any) -> Any:
     return __init__
 
 
-def _replace(owner: type, name: str, make: Any) -> None:
+def replace(owner: type, name: str, make: Any) -> None:
+    """Replaces a method by make(method)."""
     original = getattr(owner, name)
     setattr(owner, name, functools.wraps(original)(make(original)))
+
+
+def outside_graphs(function: Any) -> Any:
+    """The function as TensorFlow leaves it: tf.function translates what it calls, except for this one."""
+    tensorflow = sys.modules.get("tensorflow")
+    return tensorflow.autograph.experimental.do_not_convert(function) if tensorflow is not None else function
 
 
 def _begin(original: Any, mode: str, is_ours: Any) -> Any:
@@ -159,7 +184,7 @@ class Source:
 
     def note(self, item: Any) -> None:
         """Counts a batch that arrived. Its first array's first dimension are the samples."""
-        size = _first_dimension(item)
+        size = first_dimension(item)
         self.fetched += 1
         self.samples += size or 0
 
@@ -206,10 +231,11 @@ class _Timed:
         return item
 
 
-def _first_dimension(item: Any) -> Optional[int]:
+def first_dimension(item: Any) -> Optional[int]:
+    """The samples of a batch."""
     if isinstance(item, dict):
         item = tuple(item.values())
     if isinstance(item, (tuple, list)):
-        return next((size for size in map(_first_dimension, item) if size is not None), None)
+        return next((size for size in map(first_dimension, item) if size is not None), None)
     shape = getattr(item, "shape", None)
     return int(shape[0]) if shape is not None and len(shape) else None

@@ -99,6 +99,55 @@ class TorchPhases:
             self._loop.forwards.batch_ended(bool(self._loop.work & FORWARD))
 
 
+class OwnBatches:
+    """The loops of the program's own, see _keras_steps.py: its batches, or those of PyTorch where the program has instrumented it."""
+
+    def __init__(self) -> None:
+        from . import torch
+
+        self._torch = torch.instrument(batches=False, loss=False, profile_on_request=False)
+        self._loop, self._device = self._torch._loop, self._torch._device
+        self._parts = [part for name, part in self._torch.parts.items() if name in ("batches", "loss") and part.is_on]
+
+    def are_torchs(self) -> bool:
+        """Whether PyTorch's batches are counted."""
+        return bool(self._parts)
+
+    def takes(self) -> bool:
+        """Mutes PyTorch's batches until restore(). False: a loop over a DataLoader owns the batches."""
+        if self._parts and self._loop.stack:
+            return False
+        self._loop._leave_steps()
+        for part in self._parts:
+            part.is_on = False
+        return True
+
+    def restore(self) -> None:
+        """Undoes takes()."""
+        for part in self._parts:
+            part.is_on = True
+        self._loop.awaits_step = self._loop.batch is None and self._loop._counts_steps()
+
+    def begins(self) -> None:
+        """Call after a batch of Keras began."""
+        self._loop.owner = threading.get_ident()
+        self._loop.work = 0
+        self._device.batch_begins(pmtop)
+
+    def ends(self) -> None:
+        """Call before it ends."""
+        self._device.batch_ends(pmtop)
+        self._device.read(pmtop)
+        if self._loop.forwards is not None and self._loop.is_learning:
+            from ._torch.patch import FORWARD
+
+            self._loop.forwards.batch_ended(bool(self._loop.work & FORWARD))
+
+    def applied(self, optimizer: Any) -> None:
+        """An optimizer of Keras ends a batch of PyTorch as one of torch does."""
+        self._loop._note_step(optimizer)
+
+
 def time_optimizers(optimizer: type) -> None:
     """Replaces apply() of Keras' optimizers, once."""
     if optimizer in _timed:

@@ -27,6 +27,7 @@ import pmtop
 from . import _keras_hooks as hooks
 from . import _keras_profile as on_profile
 from . import _keras_torch as on_torch
+from ._keras_steps import OwnLoop
 from ._callbacks import class_for, guarded
 from ._profiling.settings import OUTPUT_DIR
 
@@ -81,6 +82,30 @@ def _name_of(model: Any) -> Optional[str]:
     return None if cls in ("Sequential", "Functional", "Model") else cls
 
 
+def _package_of(thing: Any) -> Any:
+    """The package of a model or an optimizer."""
+    roots = [base.__module__.partition(".")[0] for base in type(thing).__mro__]
+    return sys.modules[next((root for root in roots if root in PACKAGES and root in sys.modules), _packages()[0].__name__)]
+
+
+def _backend_of(package: Any) -> Optional[str]:
+    return getattr(getattr(package, "backend", None), "backend", lambda: None)()  # type: ignore[no-any-return]
+
+
+def publish_facts(model: Any, optimizer: Any) -> Optional[str]:
+    """Publishes what is known of a training with them. Returns Keras' backend."""
+    package = _package_of(model if model is not None else optimizer)
+    backend = _backend_of(package)
+    for key, value in {
+            "framework": f"{package.__name__} {package.__version__}" + (f" on {backend}" if backend else ""),
+            "model": type(model).__name__ if model is not None else None,
+            "optimizer": type(optimizer).__name__ if optimizer is not None else None,
+            "precision": PRECISIONS.get(str(getattr(getattr(model, "dtype_policy", None), "name", "")))
+    }.items():
+        pmtop.meta(key, value)
+    return backend
+
+
 class PmtopCallback:
     """name: the run's name (default: PMTOP_RUN, else the model's name or class, else the script's). One object may serve several models, one after
     another. Raises ImportError if Keras is not installed.
@@ -99,6 +124,7 @@ class PmtopCallback:
     params: Any
     _torch: Optional[on_torch.TorchPhases]
     _trace: Optional[on_profile.BatchTrace]
+    _by_hand: Optional[int]
     _jax: Any  # pmtop.jax.Instrumentation, if it is the callback's own
 
     def __new__(cls, *arguments: Any, **more: Any) -> PmtopCallback:
@@ -110,7 +136,7 @@ class PmtopCallback:
         self.name = self.params = self._model = None
         self._is_silent = False
         self.profile_batch, self.output_dir, self.profile_on_request = 0, OUTPUT_DIR, None
-        self._torch = self._jax = self._trace = None
+        self._torch = self._jax = self._trace = self._by_hand = None
         self._muted = on_torch.mute()
         self._reset()
         return self
@@ -165,21 +191,15 @@ class PmtopCallback:
         name = self.name or os.environ.get("PMTOP_RUN") or _name_of(self._model)
         self._is_silent = hooks.current() not in (None, self) or not pmtop.init(name)
         self._owner = threading.get_ident()
-        roots = [base.__module__.partition(".")[0] for base in type(self._model).__mro__]
-        keras = sys.modules[next((root for root in roots if root in PACKAGES and root in sys.modules), _packages()[0].__name__)]
-        backend = getattr(getattr(keras, "backend", None), "backend", lambda: None)()
-        optimizer = getattr(self._model, "optimizer", None)
-        self._backend = backend
+        keras = _package_of(self._model)
+        self._backend = _backend_of(keras)
         if self._is_silent:
             return
         self._take_backend(keras, name)
-        for key, value in {
-                "framework": f"{keras.__name__} {keras.__version__}" + (f" on {backend}" if backend else ""),
-                "between": "keras", "model": type(self._model).__name__,
-                "optimizer": type(optimizer).__name__ if optimizer is not None else None, "steps_per_execution": self._steps_per_execution() or None,
-                "precision": PRECISIONS.get(str(getattr(getattr(self._model, "dtype_policy", None), "name", "")))
-        }.items():
-            pmtop.meta(key, value)
+        self._by_hand = pmtop._pmtop.by_hand(None)
+        publish_facts(self._model, getattr(self._model, "optimizer", None))
+        pmtop.meta("between", "keras")
+        pmtop.meta("steps_per_execution", self._steps_per_execution() or None)
 
     def _take_backend(self, keras: Any, name: Optional[str]) -> None:
         self._give_back()
@@ -213,6 +233,9 @@ class PmtopCallback:
             self._muted.give_back()
         if self._jax:
             self._jax.close()
+        if self._by_hand is not None:  # Its own calls are not the script's.
+            pmtop._pmtop.by_hand(self._by_hand)
+        self._by_hand = None
         self._torch = self._muted = self._jax = self._trace = None
 
     def _end(self) -> None:
@@ -390,6 +413,12 @@ class PmtopCallback:
             self._end_epoch()
         self._begin("validation" if is_inside else "test")
 
+    @guarded
+    def _abandon(self) -> None:
+        """An exception has left fit(), evaluate() or predict()."""
+        self._give_back()
+        self._reset()
+
     def _forget_fit(self, is_own: bool) -> None:
         """After an exception in fit() there is no on_train_end."""
         if is_own and self._modes and not _is_in_fit():
@@ -417,10 +446,13 @@ class _ForAll:
 
     def __init__(self) -> None:
         self.callback: Optional[PmtopCallback] = None
+        self.own_loop = OwnLoop(publish_facts)
 
     def __call__(self, callbacks: Any) -> Optional[PmtopCallback]:
         """callbacks: a list's, None before there is one."""
         try:
+            if callbacks is None or not hooks.is_in_call():
+                self.own_loop.leave()
             ours = self.callback = self.callback or PmtopCallback()
             if ours._modes and ours._owner != threading.get_ident():  # It is in a fit() of another thread.
                 return None
@@ -453,3 +485,4 @@ def instrument() -> None:
         for package in packages:
             _install(package)
             hooks.for_all(package.callbacks.CallbackList, _epoch_iterator(package), _for_all)
+            _for_all.own_loop.install(package)

@@ -8,9 +8,8 @@ not change, no call waits for a device, and models and checkpoints contain nothi
 line on standard error.
 A Trainer of transformers adds its plan and what it logs (pmtop.transformers).
 
-Limits: of two loaders in the same loop the first counts as the main one until it ends (a loop after `next(iterator)` of another loader whose iterator is kept
-loses its first batch); a break out of a loop over a loader with persistent workers is noticed
-only when the next pass begins; a function that torch.compile made of forward and backward has no phases; without a DataLoader, what an
+Limits: of two loaders in the same loop the first counts as the main one until it ends; a break out of a loop over a loader with persistent workers is
+noticed only when the next pass begins; a function that torch.compile made of forward and backward has no phases; without a DataLoader, what an
 evaluation between two steps does beside its forwards (the phase "inference") is the phase "data", and an optimizer's step that torch.compile
 compiled is no batch.
 """

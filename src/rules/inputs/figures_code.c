@@ -75,13 +75,17 @@ NUMBER(line_min)
 						: share - CONFIDENCE_DEVIATIONS * code_error_ratio(share, group_of(context)->recent_samples);
 }
 
+static void name_line(const struct context *context, const struct code_line *line, char *out)
+{
+	const char *file = code_short_file(context->model->code.codes[line->code].file), *slash = strrchr(file, '/');
+	snprintf(out, FIGURE_TEXT_SIZE, "%.60s:%u", slash ? slash + 1 : file, line->line);
+}
+
 TEXT(line_name)
 {
 	const struct code_line *line = line_of(context);
-	if (!line)
-		return;
-	const char *file = code_short_file(context->model->code.codes[line->code].file), *slash = strrchr(file, '/');
-	snprintf(out, FIGURE_TEXT_SIZE, "%.60s:%u", slash ? slash + 1 : file, line->line);
+	if (line)
+		name_line(context, line, out);
 }
 
 TEXT(line_text)
@@ -91,6 +95,47 @@ TEXT(line_text)
 		figure_shorten(out, line->text ? line->text : context->model->code.codes[line->code].function);
 }
 
+/* -- DataLoader workers, by their stacks -- */
+
+static const struct code_group *workers_of(const struct context *context)
+{
+	const struct code *code = &context->model->code;
+	const struct run *run = context_run(context);
+	for (size_t i = 0; run && i < code->group_count; i++)
+		if (code->groups[i].is_used && code->groups[i].is_workers && code->groups[i].pid == run->pid)
+			return &code->groups[i];
+	return NULL;
+}
+
+/* The line in which the workers are most, beside their wait for indices. */
+static const struct code_line *worker_line_of(const struct context *context)
+{
+	const struct code *code = &context->model->code;
+	const struct code_group *group = workers_of(context);
+	const struct code_line *max = NULL;
+	for (size_t i = 0; group && group->recent_samples >= SAMPLES_MIN && i < code->line_count; i++) {
+		const struct code_line *line = &code->lines[i];
+		if (&code->groups[line->group] == group && line->phase != CODE_PHASE_IDLE && line->self.recent_s > 0 &&
+			(!max || line->self.recent_s > max->self.recent_s))
+			max = line;
+	}
+	return max;
+}
+
+NUMBER(worker_samples)
+{
+	const struct code_group *group = workers_of(context);
+	return group ? (double)group->samples : NAN;
+}
+
+TEXT(worker_line_name)
+{
+	const struct code_line *line = worker_line_of(context);
+	if (line)
+		name_line(context, line, out);
+}
+
+#define LACKS_WORKERS "no DataLoader workers of Python seen, or fewer than 100 stack samples of them in the last minute"
 #define LACKS "no forward, backward or optimizer of Python, or fewer than 100 stack samples in the last minute"
 
 static const struct figure rows[] = {
@@ -101,6 +146,10 @@ static const struct figure rows[] = {
 		"that share minus two standard deviations (lower bound)", LACKS },
 	{ "line.name", FORM_TEXT, RULE_OF_MODEL, NULL, line_name, 0, "its location: \"train.py:42\"", LACKS },
 	{ "line.text", FORM_TEXT, RULE_OF_MODEL, NULL, line_text, 0, "its source text, or its function", LACKS },
+	{ "workers.samples", FORM_COUNT, RULE_OF_MODEL, worker_samples, NULL, 0, "stack samples of the DataLoader workers",
+		LACKS_WORKERS },
+	{ "workers.line", FORM_TEXT, RULE_OF_MODEL, NULL, worker_line_name, 0,
+		"the line in which DataLoader workers are most, beside their wait for work: \"data.py:42\"", LACKS_WORKERS },
 };
 
 const struct figure_part code_figures = { rows, sizeof rows / sizeof *rows };

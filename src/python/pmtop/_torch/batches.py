@@ -55,11 +55,9 @@ class Loop(StepLoop):
         self.has_searched = False
         self.stack: list[Pass] = []
         self.carried: Optional[int] = None
-        self.mode = "train"
         self.beside: Optional[Pass] = None
         self.forwards: Optional[ForwardTimes] = None
         self.awaits_backward = True
-        self.meta: dict[str, object] = {}
         self.plan: Optional[tuple[int, int, int]] = None
 
     # -- what the loaders do
@@ -157,7 +155,7 @@ class Loop(StepLoop):
         """Ends all open passes."""
         if get_ident() == self.owner:
             while self.stack:
-                self._end(self.stack[-1])
+                self._end(self.stack[-1], True)
             self._leave_steps()
             self.fast_pass = None
         self.awaits_step = False
@@ -299,7 +297,7 @@ class Loop(StepLoop):
         if now.is_by_hand is None:
             now.asked_by(calling_frame(4))
         while self.stack and (self._is_over(self.stack[-1]) or kind != _VALIDATION and self._is_left(self.stack[-1], now, is_again)):
-            self._end(self.stack[-1], self.stack[-1].kind == _TRAINING)
+            self._leave_pass(self.stack[-1])
         if not self.stack or (kind == _VALIDATION and self.stack[-1].kind == _TRAINING):
             self._adopt(now, kind)
             return False
@@ -330,7 +328,15 @@ class Loop(StepLoop):
         """Whether the innermost pass is not the one that trains: a validation that was left early, or one that was left for `now`."""
         if top.kind == _VALIDATION:
             return not self.is_in_epoch and len(self.stack) == 1 and (self.batch is None or bool(self.work))
-        return top.is_left_for(now, is_again)
+        return top.is_left_for(now, is_again, bool(self.work & (STEP if self.has_optimizer else BACKWARD)))
+
+    def _leave_pass(self, top: Pass) -> None:
+        """Ends a pass whose iterator the program may keep."""
+        iterator = top.iterator()
+        self._end(top, top.kind == _TRAINING)
+        if iterator is not None and not top.is_exhausted:
+            top.starts_again()
+            self.passes[id(iterator)] = top
 
     def _is_fetched_ahead(self, now: Pass) -> bool:
         """Whether a request comes before any work on the open batch, from a caller that works on the batches later."""
@@ -499,12 +505,6 @@ class Loop(StepLoop):
         self.awaits_step = top is None and self.batch is None and self._counts_steps()
         self.awaits_backward = self.beside is not None or not self.owner_trains or (top is not None and not top.is_trained)
 
-    def _set_mode(self, mode: str) -> None:
-        if self.mode != mode:
-            self.mode = mode
-            if not self.is_left_alone:
-                self.out.mode(mode)
-
     # -- batches
 
     def _began(self, now: Pass, index: int, data: Any) -> None:
@@ -539,12 +539,6 @@ class Loop(StepLoop):
         self.loss_parts, self.knows_parts, self.divides_all = parts, parts > 0, divides_all
 
     # -- facts
-
-    def publish_fact(self, key: str, value: object) -> None:
-        """Publishes a fact, unless its value is unchanged."""
-        if self.meta.get(key) != value:
-            self.meta[key] = value
-            self.out.meta(key, value)
 
     def _publish_loader(self, facts: LoaderFacts) -> None:
         length = min(facts.length or self.batches_max, self.batches_max or facts.length or 0)

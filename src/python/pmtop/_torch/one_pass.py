@@ -67,13 +67,21 @@ class Pass(_pmtop.PassState):
         self.facts.is_validation = False
         self.trains_beside = True
 
-    def is_left_for(self, other: Pass, is_again: bool) -> bool:
-        """Whether the program goes on with another pass, though it keeps this one's iterator. is_again: the other makes its second request in a row."""
-        if self.is_by_hand and not other.is_by_hand and (other.loader() is self.loader() or is_again and other.trains_beside):
-            self.waiting.clear()  # nothing will work on them
-            self.queued = 0
-            return True
-        return is_again and self.index <= 1 and not self.queued
+    def is_left_for(self, other: Pass, is_again: bool, has_stepped: bool) -> bool:
+        """Whether the program goes on with another pass, though it keeps this one's iterator. is_again: the other makes its second request in a row.
+        has_stepped: the open batch had its step."""
+        if self.is_by_hand and not other.is_by_hand:
+            # A `for` over the other is a loop of its own, if this one had a look only, or if its last batch is done.
+            if other.loader() is self.loader() or not self.is_trained or has_stepped or is_again and other.trains_beside:
+                self.waiting.clear()  # nothing will work on them
+                self.queued = 0
+                return True
+        return is_again and has_stepped and self.index <= 1 and not self.queued
+
+    def starts_again(self) -> None:
+        """It was left, and the program may ask it again."""
+        self.index = self.kind = 0
+        self.is_pending = self.is_trained = self.has_forward = self.is_late = False
 
     def enqueue(self, samples: Optional[int]) -> None:
         """A batch was fetched, and has not begun."""
@@ -92,7 +100,7 @@ class Pass(_pmtop.PassState):
         b is asked on; in a plain zip(a, b) the companion is dropped at once, unless its loader keeps it."""
         other = self.companion
         loader = other.loader() if other is not None else None
-        if other is None or other not in alive or getattr(loader, "_iterator", None) is not None and self.facts.outlived_by is None:
+        if other is None or other.is_by_hand or other not in alive or getattr(loader, "_iterator", None) is not None and self.facts.outlived_by is None:
             return None
         other.outlives = self.facts
         other.index, other.kind, other.is_trained = self.index, self.kind, self.is_trained

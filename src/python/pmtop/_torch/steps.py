@@ -47,6 +47,8 @@ class StepLoop(_pmtop.LoopState):
         self.step_parts: tuple[Part, ...] = ()
         self.publish_device: Optional[Callable[[], None]] = None
         self.cycle_ids: set[int] = set()
+        self.mode = "train"
+        self.meta: dict[str, object] = {}
         self.trains_in_eval = self.has_trained = False
         self.knows_parts = False
         self.interval = self.unused = 0
@@ -143,10 +145,16 @@ class StepLoop(_pmtop.LoopState):
         self.since_step = 0
 
     def _set_mode(self, mode: str) -> None:
-        raise NotImplementedError
+        if self.mode != mode:
+            self.mode = mode
+            if not self.is_left_alone:
+                self.out.mode(mode)
 
     def publish_fact(self, key: str, value: object) -> None:
-        raise NotImplementedError
+        """Publishes a fact, unless its value is unchanged."""
+        if self.meta.get(key) != value:
+            self.meta[key] = value
+            self.out.meta(key, value)
 
     def _completes_cycle(self, optimizer: Any) -> bool:
         """Whether all optimizers have stepped, while it is unknown whose step ends a batch."""

@@ -7,8 +7,9 @@
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
-/* Offsets: of a type its name, of a bound method what it is bound to (Include/cpython/{object,classobject}.h). */
-enum { TYPE = 8, TYPE_NAME = 24, METHOD_SELF = 24, NAME_SIZE = 24, TYPES_RETAINED = 64, ENTRIES_MAX = 16 };
+/* Behind the head of a PyObject: of a type its ob_size and its name; of a bound method its function and what it is
+ * bound to (Include/cpython/{object,classobject}.h). */
+enum { TYPE_NAME = 8, METHOD_SELF = 8, NAME_SIZE = 24, TYPES_RETAINED = 64, ENTRIES_MAX = 16 };
 
 static const char module_file[] = "torch/nn/modules/module.py";
 
@@ -44,7 +45,8 @@ static enum kind kind_by_name(const struct py_process *process, uint64_t type)
 {
 	char name[NAME_SIZE] = "";
 	uint64_t at;
-	if (!remote_word(process->pid, type + TYPE_NAME, &at) || !remote_read(process->pid, at, name, sizeof name - 1))
+	if (!remote_word(process->pid, type + process->location.layout.object_size + TYPE_NAME, &at) ||
+		!remote_read(process->pid, at, name, sizeof name - 1))
 		return KIND_OTHER;
 	for (size_t i = 0; i < sizeof named / sizeof *named; i++)
 		if (strcmp(name, named[i].name) == 0)
@@ -55,7 +57,7 @@ static enum kind kind_by_name(const struct py_process *process, uint64_t type)
 static enum kind kind_of(struct py_gradients *gradients, const struct py_process *process, uint64_t object)
 {
 	uint64_t type;
-	if (!object || object % 8 || !remote_word(process->pid, object + TYPE, &type))
+	if (!object || object % 8 || !remote_word(process->pid, object + process->location.layout.object_type, &type))
 		return KIND_OTHER;
 	for (size_t i = 0; i < gradients->count; i++)
 		if (gradients->types[i].type == type)
@@ -76,8 +78,9 @@ static void apply(struct py_gradients *gradients, const struct py_process *proce
 	uint64_t mode;
 	bool is_true;
 	if (kind == KIND_METHOD)
-		kind =
-			remote_word(process->pid, object + METHOD_SELF, &object) ? kind_of(gradients, process, object) : KIND_OTHER;
+		kind = remote_word(process->pid, object + process->location.layout.object_size + METHOD_SELF, &object)
+			? kind_of(gradients, process, object)
+			: KIND_OTHER;
 	if (kind == KIND_OFF || kind == KIND_ON)
 		*is_off = kind == KIND_OFF;
 	else if ((kind == KIND_OFF_IF_TRUE || kind == KIND_ON_IF_TRUE) &&

@@ -1,0 +1,176 @@
+"""Loops with several loaders, of which some are read beside the main one, or kept: each optimizer step is counted once."""
+import collections
+import itertools
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import pmtop
+import pmtop.torch
+from torch import nn
+from torch.utils.data import DataLoader
+from torch_loop import Account, data, make
+
+
+def labelled(batches=25):
+    return DataLoader(data(4 * batches), batch_size=4)
+
+
+def unlabelled(batches=100):
+    return DataLoader(data(4 * batches), batch_size=4)
+
+
+class Trainer:
+    def __init__(self):
+        self.model, self.optimizer = make()
+        self.steps = 0
+
+    def step(self, *batches):
+        """One step on the sum of their losses."""
+        self.optimizer.zero_grad()
+        sum(nn.functional.mse_loss(self.model(x), y) for x, y in batches).backward()
+        self.optimizer.step()
+        self.steps += 1
+
+    def step_apart(self, batches):
+        """One step with a backward of each, which is fetched when it is its turn."""
+        self.optimizer.zero_grad()
+        for x, y in batches:
+            nn.functional.mse_loss(self.model(x), y).backward()
+        self.optimizer.step()
+        self.steps += 1
+
+
+def for_and_two(run):
+    more = iter(unlabelled())
+    for batch in labelled():
+        run.step(batch, next(more), next(more))
+
+
+def for_and_two_apart(run):
+    more = iter(unlabelled())
+    for batch in labelled():
+        run.step_apart(itertools.chain([batch], itertools.islice(more, 2)))
+
+
+def by_hand_and_two(run):
+    main, more = iter(labelled()), iter(unlabelled())
+    for _ in range(25):
+        run.step(next(main), next(more), next(more))
+
+
+def two_and_by_hand(run):
+    main, more = iter(labelled()), iter(unlabelled())
+    for _ in range(25):
+        two = next(more), next(more)
+        run.step(next(main), *two)
+
+
+def two_of_which_one_is_looped_over(run):
+    main, more = iter(labelled()), iter(unlabelled())
+    for first in more:
+        second = next(more)
+        try:
+            run.step(next(main), first, second)
+        except StopIteration:
+            break
+    run.kept = more
+
+
+def batches_and_two(run):
+    more = iter(unlabelled())
+    for batch in pmtop.batches(labelled()):
+        run.step(batch, next(more), next(more))
+
+
+def further_iterators(run):
+    main, more = iter(labelled(10)), iter(unlabelled(30))
+    for _ in range(25):
+        try:
+            batch = next(main)
+        except StopIteration:
+            main = iter(labelled(10))
+            batch = next(main)
+        try:
+            two = next(more), next(more)
+        except StopIteration:
+            more = iter(unlabelled(30))
+            two = next(more), next(more)
+        run.step(batch, *two)
+
+
+def cycled_by_hand(run):
+    main, more = itertools.cycle(labelled(10)), iter(unlabelled())
+    for _ in range(25):
+        run.step(next(main), next(more))
+
+
+def kept_and_read_sometimes(run):
+    main, kept = labelled(), iter(unlabelled())
+    for _ in range(2):
+        for index, batch in enumerate(main):
+            run.step(batch, next(kept)) if index % 7 == 3 else run.step(batch)
+
+
+def kept_after_a_look(run):
+    kept = iter(unlabelled())
+    next(kept)
+    for index, batch in enumerate(labelled()):
+        run.step(batch)
+        if index % 7 == 3:
+            next(kept)
+
+
+def kept_and_fetched_for_the_next_step(run):
+    kept = iter(unlabelled())
+    other = next(kept)
+    for _ in range(2):
+        for batch in labelled():
+            run.step(batch, other)
+            other = next(kept)
+
+
+def in_turn_with_loops(run):
+    kept = iter(unlabelled())
+    for _ in range(5):
+        run.step(next(kept))
+        run.step(next(kept))
+        for batch in labelled(4):
+            run.step(batch)
+
+
+def evaluated_after_some_steps(run):
+    kept = iter(unlabelled())
+    for index in range(25):
+        run.step(next(kept))
+        if index % 5 == 4:
+            with torch.no_grad():
+                for x, _ in labelled(3):
+                    run.model(x)
+
+
+LOOPS = [for_and_two, for_and_two_apart, by_hand_and_two, two_and_by_hand, two_of_which_one_is_looped_over, batches_and_two, further_iterators,
+         cycled_by_hand, kept_and_read_sometimes, kept_after_a_look, kept_and_fetched_for_the_next_step, in_turn_with_loops, evaluated_after_some_steps]
+EPOCHS = {further_iterators: [10, 10, 5], cycled_by_hand: [10, 15], kept_and_read_sometimes: [25, 25], kept_and_fetched_for_the_next_step: [25, 25],
+          in_turn_with_loops: [2, 4] * 5}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_each_step_is_counted_once(loop, capfd):
+    torch.set_num_threads(1)
+    without = Trainer()
+    loop(without)
+    pmtop.close()
+    with pmtop.torch.instrument():
+        run = Trainer()
+        loop(run)
+    reported, region = Account.reported()
+    counts = collections.Counter(batch.mode for batch in region.batches())
+    assert reported["batch"]["count"] == run.steps
+    assert counts["train"] == run.steps and counts["peek"] <= 1
+    assert counts["validation"] == (15 if loop is evaluated_after_some_steps else 0)
+    assert [row["batches"] for row in reported["epochs"] if row.get("mode") != "peek"] == EPOCHS.get(loop, [25])
+    assert all(torch.equal(one, other) for one, other in zip(run.model.parameters(), without.model.parameters()))
+    pmtop.close()
+    assert "pmtop" not in capfd.readouterr().err
