@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/ranks/ranks.h"
 #include "src/model/run/steps/flagged.h"
 #include "tests/support/model_parts.h"
 #include "tests/support/rank_group.h"
@@ -216,6 +217,36 @@ START_TEST(without_a_flight_recorder_the_published_phases_name_the_rank)
 }
 END_TEST
 
+/* Rank 1 is in the middle of its step, as in a validation; the others wait for it. */
+START_TEST(ranks_that_wait_in_a_collective_do_not_hang)
+{
+	static const double none[RANKS] = { 0 };
+	struct ranks compared;
+	double at_s = 0;
+	for (uint64_t i = 0; i < STEPS; i++) {
+		at_s = step(i, at_s, none);
+		rank_group_apply(&ranks, at_s);
+	}
+	for (int i = 0; i < RANKS; i++)
+		rank_group_hang(&ranks, runs[i], 0);
+	enter(0, WORLD, OP_REDUCE, STEPS + 1, at_s + own_s, at_s + 1);
+	enter(2, WORLD, OP_REDUCE, STEPS + 1, at_s + own_s, at_s + 1);
+	rank_group_apply(&ranks, at_s + 1);
+	for (int i = 2; i < 13; i++) {
+		struct record *record = add(RECORD_COLLECTIVES, at_s + i);
+		record->collectives.pid = PID + 1;
+		record->collectives.state = 'R';
+		record->collectives.throttled_s = NAN;
+		rank_group_apply(&ranks, at_s + i);
+	}
+	ranks_compare(model, runs[0], &compared);
+	ck_assert_int_eq(compared.list[0].state, RANK_WAITING);
+	ck_assert_int_eq(compared.list[1].state, RANK_RUNNING);
+	ck_assert_int_eq(compared.list[2].state, RANK_WAITING);
+	ck_assert_int_eq(compared.still, -1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("waited_for");
@@ -225,6 +256,7 @@ int main(void)
 	tcase_add_test(tests, a_usual_wait_is_no_cause);
 	tcase_add_test(tests, a_rank_that_waited_itself_is_passed_over);
 	tcase_add_test(tests, without_a_flight_recorder_the_published_phases_name_the_rank);
+	tcase_add_test(tests, ranks_that_wait_in_a_collective_do_not_hang);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
