@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/collective_words.h"
 #include "src/model/ranks/ranks.h"
 #include "src/model/run/steps/flagged.h"
 #include "tests/support/model_parts.h"
@@ -247,6 +248,43 @@ START_TEST(ranks_that_wait_in_a_collective_do_not_hang)
 }
 END_TEST
 
+/* The main thread of a rank stays in a line, which calls recv() of torch.distributed or nothing. */
+static void stay(int rank, uint32_t line, bool receives, double from_s, double to_s)
+{
+	fill_code(add(RECORD_CODE, to_s), 2, "recv", "/x/site-packages/torch/distributed/distributed_c10d.py", false);
+	add_samples(rank, line, from_s, from_s, 1);
+	fill_code_node(add(RECORD_CODE_NODE, to_s), line + 1, line, (uint32_t)rank + 1, 2, 900, NULL);
+	struct record *record = add(RECORD_CODE_SAMPLES, to_s);
+	record->code_samples.node = receives ? line + 1 : line;
+	record->code_samples.count = 20;
+	record->code_samples.begin_ns = time_at(from_s);
+}
+
+START_TEST(ranks_that_hang_in_send_and_receive_say_where_the_late_one_is)
+{
+	static const double none[RANKS] = { 0 };
+	struct ranks compared;
+	char words[COLLECTIVE_WORDS_SIZE];
+	double at_s = 0;
+	has_recorder = false;
+	for (uint64_t i = 0; i < STEPS; i++) {
+		at_s = step(i, at_s, none);
+		rank_group_apply(&ranks, at_s);
+	}
+	for (int i = 0; i < RANKS; i++) {
+		rank_group_hang(&ranks, runs[i], 0);
+		stay(i, 10 + 10 * (uint32_t)i, i != 1, at_s + 1, at_s + 9);
+	}
+	rank_group_apply(&ranks, at_s + 9);
+	ck_assert_str_eq(
+		collective_words_verdict(model, words), "ranks 0, 2 wait in send or receive; rank 1 is in train.py:20");
+	ranks_compare(model, runs[0], &compared);
+	ck_assert_int_eq(compared.list[0].state, RANK_WAITING);
+	ck_assert_int_eq(compared.list[2].state, RANK_WAITING);
+	ck_assert_int_eq(compared.still, 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("waited_for");
@@ -257,6 +295,7 @@ int main(void)
 	tcase_add_test(tests, a_rank_that_waited_itself_is_passed_over);
 	tcase_add_test(tests, without_a_flight_recorder_the_published_phases_name_the_rank);
 	tcase_add_test(tests, ranks_that_wait_in_a_collective_do_not_hang);
+	tcase_add_test(tests, ranks_that_hang_in_send_and_receive_say_where_the_late_one_is);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -1,4 +1,4 @@
-/* rank_waits.h: which of the ranks that hang wait in a collective for another one. */
+/* rank_waits.h: which of the ranks that hang wait in a collective, or in send or receive, for another one. */
 #ifndef PMTOP_MODEL_RANKS_RANK_WAITS_H
 #define PMTOP_MODEL_RANKS_RANK_WAITS_H
 
