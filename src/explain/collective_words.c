@@ -8,6 +8,7 @@
 #include "src/base/text.h"
 #include "src/explain/ras_words.h"
 #include "src/model/code/code_samples.h"
+#include "src/model/collectives/exchange_hang.h"
 
 static const double none_min_s = 60;
 
@@ -33,22 +34,27 @@ static const char *waited_words(char out[NUMBER_SIZE], double seconds)
 }
 
 /* "rank 1", "ranks 1, 3", "5 of 8 ranks" */
-static void write_behind(const struct model *model, const struct collective_judgement *judgement, char out[WHO_SIZE])
+static void write_ranks(const struct model *model, const uint8_t *ranks, size_t count, size_t all, char out[WHO_SIZE])
 {
 	char one[COLLECTIVE_RANK_SIZE];
 	size_t used;
-	if (judgement->behind_count == 1) {
-		snprintf(out, WHO_SIZE, "%s", collective_rank_words(model, judgement->behind[0], one));
+	if (count == 1) {
+		snprintf(out, WHO_SIZE, "%s", collective_rank_words(model, ranks[0], one));
 		return;
 	}
-	if (judgement->behind_count > RANKS_NAMED) {
-		snprintf(out, WHO_SIZE, "%zu of %zu ranks", judgement->behind_count, judgement->member_count);
+	if (count > RANKS_NAMED) {
+		snprintf(out, WHO_SIZE, "%zu of %zu ranks", count, all);
 		return;
 	}
 	used = (size_t)snprintf(out, WHO_SIZE, "ranks ");
-	for (size_t i = 0; i < judgement->behind_count && used < WHO_SIZE; i++)
+	for (size_t i = 0; i < count && used < WHO_SIZE; i++)
 		used += (size_t)snprintf(
-			out + used, WHO_SIZE - used, i ? ", %ld" : "%ld", model->collectives->ranks[judgement->behind[i]].number);
+			out + used, WHO_SIZE - used, i ? ", %ld" : "%ld", model->collectives->ranks[ranks[i]].number);
+}
+
+static void write_behind(const struct model *model, const struct collective_judgement *judgement, char out[WHO_SIZE])
+{
+	write_ranks(model, judgement->behind, judgement->behind_count, judgement->member_count, out);
 }
 
 static const char *op_name(const struct model *model, uint32_t op)
@@ -235,6 +241,30 @@ static int64_t newest_collective_ns(const struct model *model, bool *is_waited_f
 	return newest_ns;
 }
 
+/* "ranks 0, 2 wait in send or receive; rank 1 is in pipe.py:24"; empty: none hang. */
+static const char *write_exchange(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
+{
+	struct exchange_hang hang;
+	struct newest_line line;
+	char waiting[WHO_SIZE], late[WHO_SIZE], where[WHERE_SIZE] = " elsewhere", words[2 * COLLECTIVE_WORDS_SIZE];
+	exchange_hang_find(model, &hang);
+	*out = '\0';
+	if (hang.late_count == 0)
+		return out;
+	size_t all = hang.waiting_count + hang.late_count;
+	write_ranks(model, hang.waiting, hang.waiting_count, all, waiting);
+	write_ranks(model, hang.late, hang.late_count, all, late);
+	if (hang.late_count == 1 && code_newest_line(model, model->collectives->ranks[hang.late[0]].pid, &line) &&
+		line.line > 0) {
+		const char *slash = strrchr(line.file, '/');
+		snprintf(where, sizeof where, " in %.40s:%u", slash ? slash + 1 : line.file, (unsigned)line.line);
+	}
+	snprintf(words, sizeof words, "%s %s in send or receive; %s %s%s", waiting,
+		hang.waiting_count == 1 ? "waits" : "wait", late, hang.late_count == 1 ? "is" : "are", where);
+	text_clean(out, COLLECTIVE_WORDS_SIZE, words, strlen(words));
+	return out;
+}
+
 const char *collective_words_none(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
 {
 	static const char why[] = "PyTorch does not record gloo's send and receive, nor RPC";
@@ -245,6 +275,8 @@ const char *collective_words_none(const struct model *model, char out[COLLECTIVE
 		return out;
 	int64_t newest_ns = newest_collective_ns(model, &is_waited_for);
 	double age_s = seconds_between(newest_ns, model->now_ns);
+	if (!is_waited_for && *write_exchange(model, out))
+		return out;
 	if (!newest_ns)
 		snprintf(out, COLLECTIVE_WORDS_SIZE, "no collectives yet: %s", why);
 	else if (!is_waited_for && age_s >= none_min_s)

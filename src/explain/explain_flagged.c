@@ -48,7 +48,7 @@ static bool seeks_line(const struct flagged *flagged)
 {
 	const struct explanation *why = flagged->explanation;
 	for (size_t i = 0; why && i < why->cause_count; i++)
-		if (causes_has_line(why->causes[i].kind) || why->causes[i].file)
+		if (causes_has_line(why->causes[i].kind) || why->causes[i].kind == CAUSE_RANK || why->causes[i].file)
 			return true;
 	return false;
 }

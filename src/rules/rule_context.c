@@ -212,7 +212,9 @@ const struct run *context_run(const struct context *context)
 static bool are_alike(const struct cause *a, const struct cause *b)
 {
 	bool is_of_holder = a->kind == CAUSE_GIL && b->kind == CAUSE_GIL && cause_is_at_same_line(a, b);
-	return strcmp(a->what, b->what) == 0 || is_of_holder ||
+	/* The line of another rank is known in some batches only: stacks are sampled. */
+	bool is_of_rank = a->kind == CAUSE_RANK && a->kind == b->kind && a->rank[0] && strcmp(a->rank, b->rank) == 0;
+	return strcmp(a->what, b->what) == 0 || is_of_holder || is_of_rank ||
 		(cause_has_figures(a) && a->kind == b->kind && a->phase == b->phase);
 }
 
@@ -221,10 +223,12 @@ static void add_share(struct cause *sums, size_t *count, const struct cause *cau
 	size_t at = 0;
 	while (at < *count && !are_alike(&sums[at], cause))
 		at++;
-	double before = at < *count ? sums[at].share_ratio : 0;
-	*count += at == *count;
-	sums[at] = *cause;
-	sums[at].share_ratio += before;
+	bool is_new = at == *count;
+	double before = is_new ? 0 : sums[at].share_ratio;
+	*count += is_new;
+	if (is_new || cause->file || !sums[at].file)
+		sums[at] = *cause;
+	sums[at].share_ratio = before + cause->share_ratio;
 }
 
 static struct common_cause find_common_cause(const struct context *context)

@@ -175,8 +175,9 @@ def test_ranks_that_python_spawned_are_one_run(tmp_path, how, certain, own):
         try:
             def known():
                 reported = monitor.objects()[-1] if monitor.objects() else {}
-                return have_steps(reported) and reported["batch"].get("loss") and reported
-            reported = watching.wait_for(known, 60, "that both ranks and a loss are known")
+                has_collectives = len(reported.get("collectives", {}).get("ranks", [])) == 2
+                return have_steps(reported) and has_collectives and reported["batch"].get("loss") and reported
+            reported = watching.wait_for(known, 60, "that both ranks, their collectives and a loss are known")
         finally:
             monitor.close()
         assert [(rank["rank"], rank["pid"]) for rank in reported["ranks"]] == [(0, pids[0]), (1, pids[1])]

@@ -310,7 +310,7 @@ START_TEST(rank_that_works_is_healthy_and_one_that_hangs_in_a_line_is_not)
 	enter(0, 1, OP_REDUCE, 31, 31, 8, 0.1, 30);
 	end();
 	for (uint32_t i = 0; i < 60; i++)
-		sample_line(1, 8 + i / 3.0, 20 + 2 * (i % 3), false);
+		sample_line(1, 8 + i / 3.0, 20 + 2 * (i % 12), false);
 	read_again(28, 2);
 	judge();
 	ck_assert_int_eq(judgement.finding, COLLECTIVE_BEHIND);
@@ -462,6 +462,43 @@ START_TEST(rank_that_waits_in_another_group_is_not_to_blame)
 }
 END_TEST
 
+/* Rank 1 spins from 3.5 s on, in lines 88 to 87 + `lines`; two samples a second, until it is judged late. */
+static double judged_late_at(uint32_t lines, bool is_evaluation)
+{
+	run_together(2);
+	begin(3.5);
+	enter(0, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	end();
+	for (int i = 0; i < 200; i++) {
+		double at_s = 3.5 + i * 0.5;
+		sample_line(1, at_s, 88 + 2 * ((uint32_t)i % lines), is_evaluation);
+		begin(at_s + 0.1);
+		struct record *record = sample_set_add(&set, RECORD_COLLECTIVES, 0, set.time_ns);
+		record->collectives.pid = PID + 1;
+		record->collectives.state = 'R';
+		end();
+		judge();
+		if (judgement.is_due)
+			return judgement.waited_s;
+	}
+	return INFINITY;
+}
+
+START_TEST(rank_that_spins_in_a_few_lines_is_named_before_one_that_works)
+{
+	ck_assert_double_eq_tol(judged_late_at(2, false), 15.5, 1);
+	close_model();
+	open_model();
+	ck_assert_double_eq_tol(judged_late_at(1, false), 30.5, 1);
+	close_model();
+	open_model();
+	ck_assert_double_eq_tol(judged_late_at(12, false), 60.5, 1);
+	close_model();
+	open_model();
+	ck_assert_double_eq(judged_late_at(2, true), INFINITY);
+}
+END_TEST
+
 /* 60 collectives, one each 0.1 s; rank 1 enters all of them, or the 30th, `late_s` later. */
 static void run_late(double late_s, bool is_always)
 {
@@ -481,9 +518,9 @@ START_TEST(straggler_is_named_with_what_it_costs)
 	collectives_pace(model, 0, &pace);
 	ck_assert_int_eq(pace.straggler, 1);
 	ck_assert(fabs(pace.late_s - 0.05) < 1e-6 && fabs(pace.last_ratio - 1) < 1e-6);
-	ck_assert(pace.waited_ratio > 0.45 && pace.waited_ratio < 0.5);
+	ck_assert_double_eq_tol(pace.waited_ratio, 0.5, 0.01);
 	ck_assert_str_eq(collective_words_verdict(model, words),
-		"rank 1 enters last: the others wait 50.0 ms for it, 49 % of the time (default_pg)");
+		"rank 1 enters last: the others wait 50.0 ms for it, 50 % of the time (default_pg)");
 }
 END_TEST
 
@@ -517,6 +554,33 @@ START_TEST(one_long_delay_makes_no_straggler)
 	ck_assert_int_eq(pace.straggler, -1);
 	ck_assert(pace.waited_ratio == 0);
 	ck_assert_str_eq(collective_words_verdict(model, words), "");
+}
+END_TEST
+
+/* Collectives of a step each 0.1 s; rank 1 enters each 20th 0.5 s late, `late` times in all. */
+static int straggler_after(int late)
+{
+	struct collective_pace pace;
+	double at_s = 0;
+	add_job(2);
+	for (uint64_t i = 1; i <= (uint64_t)late * 20; i++) {
+		double late_s = i % 20 == 0 ? 0.5 : 0;
+		begin(at_s + 0.1 + late_s);
+		enter(0, 1, OP_REDUCE, i, i, at_s + 0.1, 0, (int64_t)i);
+		enter(1, 1, OP_REDUCE, i, i, at_s + 0.1 + late_s, 0, (int64_t)i);
+		end();
+		at_s += 0.1 + late_s;
+	}
+	collectives_pace(model, 0, &pace);
+	return pace.straggler;
+}
+
+START_TEST(straggler_of_each_20th_step_is_named_after_five_delays)
+{
+	ck_assert_int_eq(straggler_after(4), -1);
+	close_model();
+	open_model();
+	ck_assert_int_eq(straggler_after(5), 1);
 }
 END_TEST
 
@@ -748,8 +812,10 @@ int main(void)
 	tcase_add_test(tests, unusual_operation_of_two_is_the_odd_one);
 	tcase_add_test(tests, collective_that_all_entered_and_that_does_not_complete_is_slow);
 	tcase_add_test(tests, rank_that_waits_in_another_group_is_not_to_blame);
+	tcase_add_test(tests, rank_that_spins_in_a_few_lines_is_named_before_one_that_works);
 	tcase_add_test(tests, straggler_is_named_with_what_it_costs);
 	tcase_add_test(tests, delay_below_a_millisecond_and_one_of_long_ago_make_no_straggler);
+	tcase_add_test(tests, straggler_of_each_20th_step_is_named_after_five_delays);
 	tcase_add_test(tests, one_long_delay_makes_no_straggler);
 	tcase_add_test(tests, rank_that_is_late_because_it_waited_in_another_group_is_no_straggler);
 	tcase_add_test(tests, evaluations_of_one_rank_make_no_straggler);

@@ -10,6 +10,7 @@
 #include "src/explain/causes/causes_claims.h"
 #include "src/explain/causes/causes_gpu.h"
 #include "src/explain/causes/causes_line.h"
+#include "src/explain/causes/causes_rank.h"
 #include "src/explain/causes/causes_seen.h"
 #include "src/explain/causes/causes_words.h"
 
@@ -180,6 +181,7 @@ void causes_find(struct case_file *file)
 		claim_by_name(file, &pools[i]);
 		claim_workers(file, &pools[i]);
 	}
+	claim_waited_for(file, pools, count);
 	account_share_out(file, pools, count);
 	for (size_t i = 0; i < count; i++) {
 		claim_bigger(file, &pools[i]);
@@ -192,5 +194,6 @@ void causes_find(struct case_file *file)
 		if (is_main(file, &file->claims[i]))
 			add_cause(file, &file->claims[i]);
 	add_unknown(file);
+	causes_add_other_line(file);
 	causes_add_line(file);
 }

@@ -10,9 +10,8 @@
 #include "src/explain/causes/causes.h"
 #include "src/explain/causes/causes_account.h"
 #include "src/explain/causes/causes_gpu.h"
+#include "src/explain/causes/causes_rank.h"
 #include "src/explain/causes/causes_seen.h"
-#include "src/model/ranks/rank_places.h"
-#include "src/model/ranks/ranks.h"
 #include "src/model/run/figures/phases.h"
 
 #define BYTES_PER_BLOCK 512
@@ -232,17 +231,6 @@ static void claim_checkpoint(struct case_file *file, struct pool *pool)
 		claim.seconds += pool_take(&pool->left_s, INFINITY);
 	claim_evidence(&claim, "written_bytes", figure->max, figure->baseline);
 	causes_add(file, pool->row, &claim);
-}
-
-static void claim_rank(struct case_file *file, struct pool *pool)
-{
-	const struct explain_row *end = file->out->rows + file->out->row_count;
-	bool is_wait = false;
-	for (const struct explain_row *row = pool->row; row < end && (row == pool->row || row->depth > pool->row->depth);
-		 row++)
-		is_wait |= row->excess_s > pool->row->excess_s / 2 && ranks_is_wait(run_name(file->run, row->name));
-	if (rank_world_size(file->run) > 1 && is_wait)
-		claim_simply(file, pool, &pool->away_s, CAUSE_RANK, "waited_s", pool->away_s);
 }
 
 static void claim_forced(struct case_file *file, struct pool *pool)

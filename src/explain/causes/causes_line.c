@@ -93,6 +93,27 @@ static void say_line(struct cause *cause, const struct sampled_line *line)
 	add_evidence(cause, "line_samples", line->count, line->expected);
 }
 
+void cause_say_other_phase(struct cause *cause, const char *phase)
+{
+	char whole[sizeof cause->what + sizeof cause->rank + WHERE_SIZE + 8];
+	snprintf(whole, sizeof whole, "%s; %s was in %.60s", cause->what, cause->rank, phase);
+	text_clean(cause->what, sizeof cause->what, whole, strlen(whole));
+}
+
+void cause_say_other_line(struct cause *cause, const struct sampled_line *line)
+{
+	char where[WHERE_SIZE], whole[sizeof cause->what + sizeof where + sizeof cause->rank + 8];
+	const char *advice = line_advice(line->text);
+	write_line(line->file, line->line, line->text, where);
+	snprintf(whole, sizeof whole, "%s; %s was in %s", cause->what, cause->rank, where);
+	text_clean(cause->what, sizeof cause->what, whole, strlen(whole));
+	if (advice)
+		snprintf(cause->next, sizeof cause->next, "%s: %s", cause->rank, advice);
+	cause->file = line->file;
+	cause->line = line->line;
+	add_evidence(cause, "line_samples", line->count, line->expected);
+}
+
 /* "forward: waits for the GIL, held by thread worker-1: `sum(x)`, train.py:71". */
 static void say_gil(const struct run *run, struct cause *cause, const struct sampled_gil *gil)
 {
@@ -130,6 +151,9 @@ void causes_add_line(struct case_file *file)
 {
 	const struct sampled_line *line = file->batch_window ? &file->batch_window->line : NULL;
 	struct cause *cause = file->out->causes, *end = cause + file->out->cause_count;
+	/* While the thread waits for another rank, its line is that of the wait. */
+	if (cause < end && cause->kind == CAUSE_RANK)
+		return;
 	while (cause < end && !causes_has_line(cause->kind))
 		cause++;
 	if (!line || !line->is_sampled || cause == end || cause->share_ratio < CAUSE_MIN_RATIO)

@@ -50,7 +50,7 @@ static const struct {
 	[CAUSE_GPU_WAIT] = { "gpu_wait", NULL, "GPU wait" },
 	[CAUSE_GPU_WORK] = { "gpu_work", NULL, "more GPU work" },
 	[CAUSE_CPU_HEAT] = { "cpu_heat", "%s", "CPU heat" },
-	[CAUSE_RANK] = { "rank", NULL, "slower rank" },
+	[CAUSE_RANK] = { "rank", "waited for %s", "slower rank" },
 	[CAUSE_BIGGER] = { "bigger", "a larger batch: %s", "larger batch" },
 	[CAUSE_LINE] = { "line", NULL, "" },
 	[CAUSE_GIL] = { "gil", NULL, "GIL" },
@@ -78,6 +78,9 @@ const char *cause_brief(const struct run *run, const struct cause *cause, char o
 {
 	const char *brief = kinds[cause->kind].brief, *phase = run_name(run, cause->phase);
 	bool is_sampled = cause->kind == CAUSE_PHASE && name_is_sampled(cause->phase);
+	char waited[sizeof cause->rank + 12];
+	snprintf(waited, sizeof waited, "waited for %s", cause->rank);
+	brief = cause->rank[0] ? waited : brief;
 	if (cause->file)
 		brief_line(cause, is_sampled ? phase : brief, out);
 	else if (is_sampled)

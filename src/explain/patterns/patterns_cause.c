@@ -154,7 +154,8 @@ struct common_cause {
 static bool are_of_one_kind(const struct cause *a, const struct cause *b)
 {
 	bool is_by_line = a->kind == CAUSE_LINE || a->kind == CAUSE_GIL;
-	return a->kind == b->kind && (is_by_line ? cause_is_at_same_line(a, b) : a->phase == b->phase);
+	return a->kind == b->kind && strcmp(a->rank, b->rank) == 0 &&
+		(is_by_line ? cause_is_at_same_line(a, b) : a->phase == b->phase);
 }
 
 static void add_cause(struct common_cause *list, size_t *count, const struct cause *cause)
@@ -166,7 +167,11 @@ static void add_cause(struct common_cause *list, size_t *count, const struct cau
 		list[(*count)++] = (struct common_cause){ .cause = *cause };
 	list[at].share += cause->share_ratio;
 	list[at].differs |= strcmp(list[at].cause.what, cause->what) != 0;
-	list[at].has_other_line |= !cause_is_at_same_line(&list[at].cause, cause);
+	/* The line of another rank is known in some batches only: stacks are sampled. */
+	bool is_line_missing = cause->kind == CAUSE_RANK && (!cause->file || !list[at].cause.file);
+	list[at].has_other_line |= !is_line_missing && !cause_is_at_same_line(&list[at].cause, cause);
+	if (is_line_missing && cause->file)
+		list[at].cause = *cause;
 }
 
 static bool is_own_work(const struct cause *cause)
@@ -201,6 +206,8 @@ static void take_cause(const struct run *run, const struct common_cause *common,
 			common->differs ? cause_brief(run, cause, brief) : cause_short(run, cause, brief));
 	else if (cause_has_figures(cause) && cause->kind == CAUSE_PHASE)
 		snprintf(whole, sizeof whole, "%s", run_name(run, cause->phase));
+	else if (common->differs && cause->rank[0])
+		snprintf(whole, sizeof whole, "%.34s: waited for %s", run_name(run, cause->phase), cause->rank);
 	else if (common->differs && words[0])
 		snprintf(whole, sizeof whole, "%.40s: %s", run_name(run, cause->phase), words);
 	else if (!common->differs)

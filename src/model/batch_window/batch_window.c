@@ -330,13 +330,22 @@ bool model_batch_window(
 	add_events(model, run, own, out);
 	model_sampled_line(model, run, from_ns, to_ns, &out->line);
 	model_step_phases(model, run, batch, &out->phases, &out->baseline_phases);
+	model_waited_for(model, run, batch, from_ns, to_ns, &out->waited_for);
 	model_sampled_gil(model, run->pid, from_ns, to_ns, out->line.samples, &out->gil);
 	return true;
 }
 
 /* -- flagged batches -- */
 
-/* Stores the window of a flagged batch as soon as it is known, and again after the slower counters have been read. */
+/* Collectives are read twice a second. */
+static bool has_new_waits(
+	const struct model *model, const struct run *run, const struct flagged *flagged, int64_t to_ns)
+{
+	return flagged->batch_window->waited_for.read_ns < to_ns && model_collectives_read_ns(model, run->pid) >= to_ns;
+}
+
+/* Stores the window of a flagged batch as soon as it is known, again when its collectives are, and again after the
+ * slower counters have been read. */
 static void capture(const struct model *model, const struct run *run, struct flagged *flagged)
 {
 	int64_t to_ns = end_of(&flagged->batch);
@@ -344,7 +353,7 @@ static void capture(const struct model *model, const struct run *run, struct fla
 	if (flagged->batch.end_ns == 0)
 		return;
 	bool is_last = is_over(model, run) || model->now_ns >= to_ns + SETTLED_NS;
-	if (flagged->batch_window && !is_last)
+	if (flagged->batch_window && !is_last && !has_new_waits(model, run, flagged, to_ns))
 		return;
 	batch_window = malloc(sizeof *batch_window);
 	bool is_known = batch_window && model_batch_window(model, run, &flagged->batch, batch_window);

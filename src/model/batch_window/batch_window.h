@@ -15,6 +15,7 @@
 #include "src/model/code/code_samples.h"
 #include "src/model/code/code_threads.h"
 #include "src/model/code/step_phases.h"
+#include "src/model/collectives/waited_for.h"
 #include "src/samples/sample_set.h"
 
 enum { WINDOW_FIGURES_MAX = 64, WINDOW_EVENTS_MAX = 12, WINDOW_TEXT_SIZE = 64, WINDOW_GPU_SIZE = 24 };
@@ -76,6 +77,7 @@ struct batch_window {
 	struct sampled_gil gil;
 	/* of an inferred run: the step's, and those of the steps before it */
 	struct sampled_phases phases, baseline_phases;
+	struct waited_for waited_for;
 };
 
 struct model;

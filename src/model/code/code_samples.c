@@ -7,7 +7,7 @@
 #include "src/model/run/run.h"
 
 enum { SAMPLES_RETAINED = 4096, LINES_IN_WINDOW = 64, PATH_MAX_LINES = 64, BASELINE_SAMPLES_MIN = 100 };
-enum { STACKS_IN_WINDOW = 32, WORKING_SAMPLES_MIN = 3 };
+enum { STACKS_IN_WINDOW = 32, WORKING_SAMPLES_MIN = 3, REPEATING_SAMPLES_MIN = 20, REPEATING_STACKS_MAX = 8 };
 static const double working_ratio = 0.8;
 /* A called line's excess that counts as that of its caller. */
 #define NEARLY_RATIO 0.8
@@ -179,36 +179,65 @@ void model_sum_phases(const struct model *model, int32_t pid, int64_t from_ns, i
 	}
 }
 
-bool model_is_working(const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns)
+/* The stacks of the main thread of a process in a window. */
+struct stacks {
+	size_t count;
+	unsigned samples, most;
+	int64_t newest_ns;  /* when the last one that had not been there before came */
+	bool is_other_only; /* no library whose phase is known */
+	struct {
+		uint32_t node;
+		unsigned count;
+	} rows[STACKS_IN_WINDOW];
+};
+
+static void add_stack(struct stacks *stacks, const struct code *code, const struct entry *entry, unsigned count)
+{
+	size_t at = 0;
+	while (at < stacks->count && stacks->rows[at].node != entry->node)
+		at++;
+	stacks->is_other_only &= code->nodes[entry->node].phase == CODE_PHASE_OTHER;
+	if (at == STACKS_IN_WINDOW)
+		return;
+	if (at == stacks->count) {
+		stacks->rows[stacks->count++].node = entry->node;
+		stacks->newest_ns = entry->begin_ns;
+	}
+	stacks->samples += count;
+	stacks->rows[at].count += count;
+	stacks->most = stacks->rows[at].count > stacks->most ? stacks->rows[at].count : stacks->most;
+}
+
+static void find_stacks(const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns, struct stacks *stacks)
 {
 	const struct code *code = &model->code;
 	const struct code_samples *samples = model->priv->code_samples;
 	int group = code_group_of(code, pid);
-	struct {
-		uint32_t node;
-		unsigned count;
-	} stacks[STACKS_IN_WINDOW];
-	unsigned total = 0, most = 0;
-	size_t stack_count = 0;
+	*stacks = (struct stacks){ .is_other_only = true };
 	for (size_t i = samples ? first_at(samples, from_ns) : 0; samples && group >= 0 && i < samples->count; i++) {
 		const struct entry *entry = entry_at(samples, i);
 		if (entry->begin_ns >= to_ns)
 			break;
 		unsigned count = (int)code->nodes[entry->node].group == group ? samples_within(entry, from_ns, to_ns) : 0;
-		size_t at = 0;
-		while (at < stack_count && stacks[at].node != entry->node)
-			at++;
-		if (count == 0 || at == STACKS_IN_WINDOW)
-			continue;
-		if (at == stack_count) {
-			stacks[at].node = entry->node;
-			stacks[stack_count++].count = 0;
-		}
-		total += count;
-		stacks[at].count += count;
-		most = stacks[at].count > most ? stacks[at].count : most;
+		if (count > 0)
+			add_stack(stacks, code, entry, count);
 	}
-	return total >= WORKING_SAMPLES_MIN && most <= working_ratio * total;
+}
+
+bool model_is_working(const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns)
+{
+	struct stacks stacks;
+	find_stacks(model, pid, from_ns, to_ns, &stacks);
+	return stacks.samples >= WORKING_SAMPLES_MIN && stacks.most <= working_ratio * stacks.samples;
+}
+
+size_t model_repeated_stacks(const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns)
+{
+	struct stacks stacks;
+	find_stacks(model, pid, from_ns, to_ns, &stacks);
+	bool is_repeating = stacks.is_other_only && stacks.samples >= REPEATING_SAMPLES_MIN &&
+		stacks.count <= REPEATING_STACKS_MAX && stacks.newest_ns < from_ns + (to_ns - from_ns) / 2;
+	return is_repeating ? stacks.count : 0;
 }
 
 /* Of the lines in a window: how many samples had them on the stack. */

@@ -52,6 +52,10 @@ void model_sum_phases(const struct model *model, int32_t pid, int64_t from_ns, i
 /* Whether the main thread of a process works: at most four in five of its samples in the window, of at least three,
  * have the same stack. One that hangs has one stack; so has one that is in a long call of C code. */
 bool model_is_working(const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns);
+/* How many stacks the main thread of a process repeats, as a loop does whose end never comes: at most eight in at least
+ * 20 samples, the second half of the window has no new one, and none calls a library whose phase is known (torch, a
+ * loader, a checkpoint). One may also be a long call of C code. 0: it does not, or it is unknown. */
+size_t model_repeated_stacks(const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns);
 /* The time from which on samples are retained; INT64_MAX: there are none. */
 int64_t model_samples_since(const struct model *model);
 /* How many of `count` evenly spaced samples from begin_ns to end_ns are in the window. */

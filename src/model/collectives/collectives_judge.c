@@ -19,6 +19,8 @@ static const double reading_age_s = 3;
 static const double healthy_ratio = 0.2, healthy_patience_s = 600;
 /* A rank that works in the last seconds, at a validation perhaps, does not hang. */
 static const double working_window_s = 4, working_patience_s = 60, running_min_ratio = 0.5;
+/* A rank that has executed the same few lines all this time does not validate; one line may be a long call. */
+static const double repeating_s = 15, repeating_one_s = 30;
 
 /* -- different operations -- */
 
@@ -138,6 +140,12 @@ static enum code_phase phase_of(const struct collectives_view *view, size_t rank
 	return sums.samples > 0 && sums.counts[phase] >= healthy_ratio * sums.samples ? phase : CODE_PHASE_OTHER;
 }
 
+static size_t repeated_stacks(
+	const struct collectives_view *view, const struct collective_rank *rank, double seconds, int64_t until_ns)
+{
+	return model_repeated_stacks(view->model, rank->pid, until_ns - (int64_t)(seconds * (double)NS_PER_S), until_ns);
+}
+
 /* For how long the others' wait is normal, by what the rank does. */
 static double work_patience_s(
 	const struct collectives_view *view, const struct collective_judgement *judgement, int64_t until_ns)
@@ -148,7 +156,11 @@ static double work_patience_s(
 	int64_t from_ns = until_ns - (int64_t)(working_window_s * (double)NS_PER_S);
 	bool is_working =
 		rank->running_ratio >= running_min_ratio || model_is_working(view->model, rank->pid, from_ns, until_ns);
-	return !rank->is_gone && is_working ? working_patience_s : 0;
+	if (rank->is_gone || !is_working)
+		return 0;
+	if (repeated_stacks(view, rank, repeating_s, until_ns) > 1)
+		return repeating_s;
+	return repeated_stacks(view, rank, repeating_one_s, until_ns) > 0 ? repeating_one_s : working_patience_s;
 }
 
 static bool find_behind(const struct collectives_view *view, struct collective_judgement *out)

@@ -14,9 +14,10 @@
 /* A group with fewer collectives has no straggler yet. */
 enum { PACE_MIN = 20 };
 /* Delays of a rank that do not count: incidents. The longest three, and of those of a second or more, as evaluations
- * and checkpoints of one rank are, one in 32 collectives. */
-enum { INCIDENTS_MIN = 3, INCIDENTS_MAX = 8, INCIDENT_COLLECTIVES = 32 };
-static const double incident_min_s = 1;
+ * and checkpoints of one rank are, one in 32 collectives. Five shorter ones that are nearly equally long recur: all
+ * count. */
+enum { INCIDENTS_MIN = 3, INCIDENTS_MAX = 8, INCIDENT_COLLECTIVES = 32, RECURRING_MIN = 5 };
+static const double incident_min_s = 1, recurring_ratio = 0.5;
 /* A straggler: of the time, by which factor more than the next, how late at least; over at least so long, up to so long
  * ago. The pace is that of the newest collectives, up to pace_max_s. */
 static const double straggler_ratio = 0.1, straggler_factor = 2, late_min_s = 1e-3, elapsed_min_s = 1,
@@ -36,6 +37,8 @@ static void note_incident(double incidents_s[INCIDENTS_MAX], double seconds)
 static double sum_incidents(const double incidents_s[INCIDENTS_MAX], size_t collectives)
 {
 	double sum_s = 0;
+	if (incidents_s[0] < incident_min_s && incidents_s[RECURRING_MIN - 1] >= recurring_ratio * incidents_s[0])
+		return 0;
 	for (size_t i = 0; i < INCIDENTS_MAX; i++)
 		if (i < INCIDENTS_MIN || (i < collectives / INCIDENT_COLLECTIVES && incidents_s[i] >= incident_min_s))
 			sum_s += incidents_s[i];

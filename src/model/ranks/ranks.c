@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "src/model/ranks/rank_places.h"
+#include "src/model/ranks/rank_waits.h"
 #include "src/model/run/run_private.h"
 #include "src/model/run/steps/baseline.h"
 #include "src/model/run/steps/tracks.h"
@@ -512,6 +513,7 @@ void ranks_compare(const struct model *model, unsigned run, struct ranks *out)
 	int64_t since_ns = compare_same_time(model, out);
 	fill_own_times(model, since_ns, out);
 	find_slowest(model, out);
+	rank_waits_take(model, out);
 	find_waiting(model, out);
 	find_still(out);
 }

@@ -85,12 +85,14 @@ static void forget(struct collectives_state *state, struct watched *watched)
 	release_watched(watched);
 }
 
-/* Without variables of a launcher, only a child of another process may be a rank (torch.multiprocessing). */
+/* Without variables of a launcher, only a child of another process may be a rank (torch.multiprocessing). The parent is
+ * not watched if pmtop is attached to one of its children. */
 static bool is_candidate(const struct stacks_present *present, const struct stacks_process *process)
 {
 	bool is_child = false;
 	for (size_t i = 0; i < present->count; i++)
-		is_child |= present->list[i].pid == process->parent;
+		is_child |= present->list[i].pid == process->parent ||
+			(present->list[i].pid != process->pid && present->list[i].parent == process->parent);
 	return stacks_job_is_rank(&process->job) || is_child;
 }
 
@@ -397,6 +399,7 @@ static enum status collectives_read(void *argument, int64_t now_ns, struct sampl
 	struct collectives_state *state = argument;
 	if (!has_anything_to_read(state->target))
 		return STATUS_END;
+	state->ranks.is_spawned = state->target->is_spawned_rank;
 	stacks_ranks_refresh(&state->ranks, state->target, now_ns);
 	pthread_mutex_lock(&state->thread.lock);
 	stacks_present_take(&state->present, state->target, &state->ranks);

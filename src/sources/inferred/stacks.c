@@ -514,7 +514,7 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	stacks_ranks_emit(&stacks->ranks, now_ns, out);
 	pthread_mutex_lock(&stacks->thread.lock);
 	stacks_present_take(&stacks->present, stacks->target, &stacks->ranks);
-	stacks->ranks.is_spawned = stacks->is_spawned_rank;
+	stacks->ranks.is_spawned = stacks->target->is_spawned_rank = stacks->is_spawned_rank;
 	bool has_changed = stacks->present.has_changed;
 	stacks_groups_emit(&stacks->groups, false, now_ns, out);
 	stacks_tree_emit(stacks->tree, now_ns, false, out);

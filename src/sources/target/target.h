@@ -50,6 +50,7 @@ struct target {
 	int64_t ended_realtime_ns;
 	/* descendants beyond TARGET_MEMBERS_MAX, or for which no file descriptor was left */
 	unsigned members_left_out;
+	bool is_spawned_rank;          /* the source of stacks found that it is one (torch.multiprocessing) */
 	bool is_short_of_files;        /* no file descriptor was left */
 	bool has_no_children_files;    /* this kernel has no children files (CONFIG_PROC_CHILDREN) */
 	size_t member_count;           /* members[0] is the target itself as long as it lives */

@@ -99,8 +99,10 @@ struct cause {
 	} evidence[CAUSE_EVIDENCE_MAX];
 	/* advice, with the values that the run published; empty = none */
 	char next[CAUSE_NEXT_SIZE];
-	/* the line of the user's code in which the time passed, for CAUSE_GIL that of the GIL's holder; file NULL: not
-	 * known. thread: the holder's name; NULL = unknown. They live as long as the model */
+	char rank[32]; /* CAUSE_RANK: "rank 2", which it waited for; empty = unknown */
+	/* the line of the user's code in which the time passed, for CAUSE_GIL that of the GIL's holder, for CAUSE_RANK that
+	 * of the other rank; file NULL: not known. thread: the holder's name; NULL = unknown. They live as long as the
+	 * model */
 	const char *file, *thread;
 	uint32_t line;
 };

@@ -63,13 +63,6 @@ void stacks_steps_free(struct stacks_steps *steps)
 	free(steps);
 }
 
-void stacks_steps_place(struct stacks_steps *steps, const struct stacks_job *job, bool is_elsewhere)
-{
-	steps->has_new_job |= !stacks_job_is_equal(&steps->job, job);
-	steps->job = *job;
-	steps->is_elsewhere = is_elsewhere;
-}
-
 bool stacks_steps_is_elsewhere(const struct stacks_steps *steps) { return steps->is_elsewhere; }
 
 /* -- from counts to events -- */
@@ -473,13 +466,12 @@ static bool take_mode(
 	struct stacks_steps *steps, struct epoch *epoch, const struct py_counted *counted, const char *text, int64_t now_ns)
 {
 	enum mode mode = epoch->mode;
-	bool is_joined = is_only_joined(steps, epoch);
-	if (!is_joined && epoch->emitted > epoch->base) {
+	if (!is_only_joined(steps, epoch) && epoch->emitted > epoch->base) {
 		revise(steps, epoch, counted, now_ns);
 		return true;
 	}
 	bool is_known = stacks_steps_find_mode(steps, counted, text, epoch->since_ns, now_ns, &mode);
-	if (is_joined)
+	if (is_only_joined(steps, epoch))
 		rejoin_epoch(steps, epoch, mode, now_ns);
 	epoch->mode = mode;
 	return is_known;

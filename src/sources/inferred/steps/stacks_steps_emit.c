@@ -217,6 +217,13 @@ void stacks_steps_emit(struct stacks_steps *steps, bool again, int64_t now_ns, s
 		emit_all(steps, now_ns, out);
 }
 
+void stacks_steps_place(struct stacks_steps *steps, const struct stacks_job *job, bool is_elsewhere)
+{
+	steps->has_new_job |= !stacks_job_is_equal(&steps->job, job);
+	steps->job = *job;
+	steps->is_elsewhere = is_elsewhere;
+}
+
 void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what)
 {
 	const struct stacks_what *now = &steps->what;

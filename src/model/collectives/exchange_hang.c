@@ -1,0 +1,46 @@
+#include "src/model/collectives/exchange_hang.h"
+
+#include "src/base/clock.h"
+#include "src/model/code/code_samples.h"
+#include "src/model/model.h"
+
+enum { SAMPLES_MIN = 3 };
+static const double window_s = 5, all_ratio = 0.9;
+
+/* By their numbers. */
+static void insert(const struct collectives *all, uint8_t *ranks, size_t *count, size_t rank)
+{
+	size_t at = (*count)++;
+	for (; at > 0 && all->ranks[ranks[at - 1]].number > all->ranks[rank].number; at--)
+		ranks[at] = ranks[at - 1];
+	ranks[at] = (uint8_t)rank;
+}
+
+/* False: it moves, or it is unknown. */
+static bool take_rank(const struct model *model, size_t rank, struct exchange_hang *out)
+{
+	int32_t pid = model->collectives->ranks[rank].pid;
+	int64_t from_ns = model->now_ns - (int64_t)(window_s * (double)NS_PER_S);
+	struct phase_sums sums = { .samples = 0 };
+	model_sum_phases(model, pid, from_ns, model->now_ns, &sums);
+	if (sums.samples < SAMPLES_MIN || model_is_working(model, pid, from_ns, model->now_ns))
+		return false;
+	if (sums.counts[CODE_PHASE_COMMUNICATION] >= all_ratio * sums.samples)
+		insert(model->collectives, out->waiting, &out->waiting_count, rank);
+	else
+		insert(model->collectives, out->late, &out->late_count, rank);
+	return true;
+}
+
+void exchange_hang_find(const struct model *model, struct exchange_hang *out)
+{
+	const struct collectives *all = model->collectives;
+	*out = (struct exchange_hang){ .late_count = 0 };
+	for (size_t i = 0; all && i < all->rank_count; i++)
+		if (!all->ranks[i].is_gone && !take_rank(model, i, out)) {
+			*out = (struct exchange_hang){ .late_count = 0 };
+			return;
+		}
+	if (out->waiting_count == 0)
+		out->late_count = 0;
+}
