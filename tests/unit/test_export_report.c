@@ -52,7 +52,7 @@ START_TEST(the_progress_of_a_run_without_epochs_is_of_its_batches)
 	fixture.run.tracks[0].count = 1200;
 	fixture.run.run_done_ratio = 0.24;
 	fixture.run.run_eta_s = 76;
-	ck_assert(has("PROGRESS: 1200 of 5000 batches, 24 %, about 76 s to go\n"));
+	ck_assert(has("PROGRESS: 1200 of 5000 batches, 24 %, about 1:16 to go\n"));
 	fixture.run.state.epochs_planned = 3;
 	ck_assert(!has("PROGRESS"));
 }
