@@ -461,10 +461,10 @@ static void find_waiting(const struct model *model, struct ranks *out)
 		bool is_blocked = false;
 		for (size_t k = 0; k < out->count && rank->state == RANK_STUCK && may_wait(model, rank) && !is_blocked; k++)
 			is_blocked = k != i && blocks(model, &out->list[k], rank);
-		if (!is_blocked)
-			continue;
-		rank->state = RANK_WAITING;
-		out->still_wait = rank->where;
+		if (is_blocked)
+			rank->state = RANK_WAITING;
+		if (rank->state == RANK_WAITING && rank->where)
+			out->still_wait = rank->where;
 	}
 }
 
