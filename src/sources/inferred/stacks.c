@@ -18,6 +18,7 @@
 #include "src/sources/choices.h"
 #include "src/sources/inferred/stacks_others.h"
 #include "src/sources/inferred/stacks_private.h"
+#include "src/sources/inferred/steps/stacks_steps_emit.h"
 #include "src/sources/python/py_sampler.h"
 #include "src/sources/python/remote.h"
 #include "src/sources/source.h"

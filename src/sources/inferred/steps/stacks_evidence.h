@@ -1,7 +1,7 @@
-/* stacks_evidence.h: whether a pass of a DataLoader trains or validates, by what the samples saw during the pass:
- * backward or the optimizer runs in a pass that trains. If none runs in enough samples, while other passes had them,
- * the pass validates; so does a short one in another loop than that which trains, and one whose batches pass far
- * faster. */
+/* stacks_evidence.h: whether a pass of a DataLoader, or of another loop, trains or validates, by what the samples saw
+ * during the pass: backward or the optimizer runs in a pass that trains. If none runs in enough samples, while other
+ * passes had them, the pass validates; so does a short one in another loop than that which trains, and one whose
+ * batches pass far faster. */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_EVIDENCE_H
 #define PMTOP_SOURCES_INFERRED_STACKS_EVIDENCE_H
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_steps_emit.h"
 #include "src/sources/inferred/steps/stacks_steps_mode.h"
 
 /* A step is emitted once it took POLLS_A_STEP polls: its time is then precise to 20 %, and more so for longer

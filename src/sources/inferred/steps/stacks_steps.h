@@ -30,10 +30,8 @@ struct stacks_what {
 /* Forgets all counts: those that follow are of another loop, and of another run of the process. `what`: until the next
  * stacks_steps_describe. */
 void stacks_steps_begin_anew(struct stacks_steps *steps, const struct stacks_what *what);
-/* The job that its process is a rank of, if any; is_elsewhere: the process does not end with the target. */
-void stacks_steps_place(struct stacks_steps *steps, const struct stacks_job *job, bool is_elsewhere);
+/* Whether the process does not end with the target. */
 bool stacks_steps_is_elsewhere(const struct stacks_steps *steps);
-void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what);
 /* The number of the epoch in progress may become known until then: the first output waits. */
 void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns);
 /* The program's newest loss, as read at this time; NAN = none. A batch of training gets it if that time is in it, and
