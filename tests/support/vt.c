@@ -168,7 +168,13 @@ void vt_resize(struct vt *vt, int width, int height)
 	ioctl(vt->master, TIOCSWINSZ, &size);
 }
 
-void vt_signal(struct vt *vt, int number) { kill(vt->pid, number); }
+void vt_signal(struct vt *vt, int number)
+{
+	siginfo_t unused;
+	kill(vt->pid, number);
+	if (number == SIGSTOP)
+		waitid(P_PID, (id_t)vt->pid, &unused, WSTOPPED | WEXITED | WNOWAIT);
+}
 
 void vt_set_reading(struct vt *vt, bool is_reading) { vt->is_reading = is_reading; }
 

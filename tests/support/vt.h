@@ -31,6 +31,7 @@ void vt_free(struct vt *vt);
 void vt_send(struct vt *vt, const char *bytes, size_t length);
 void vt_press(struct vt *vt, const char *text);
 void vt_resize(struct vt *vt, int width, int height);
+/* SIGSTOP: returns when it has stopped. */
 void vt_signal(struct vt *vt, int number);
 /* Resumes or stops reading the master; while stopped, the program's output fills the pty. */
 void vt_set_reading(struct vt *vt, bool is_reading);
