@@ -157,6 +157,18 @@ void vt_send(struct vt *vt, const char *bytes, size_t length)
 	}
 }
 
+void vt_send_waiting(struct vt *vt, const char *bytes, size_t length)
+{
+	int64_t deadline = deadline_in(10000);
+	int slave = open(ptsname(vt->master), O_RDONLY | O_NOCTTY), waiting = 0;
+	vt_send(vt, bytes, length);
+	while (slave >= 0 && ioctl(slave, FIONREAD, &waiting) == 0 && (size_t)waiting < length &&
+		clock_monotonic_ns() < deadline)
+		step(vt, 0, 5);
+	if (slave >= 0)
+		close(slave);
+}
+
 void vt_press(struct vt *vt, const char *text) { vt_send(vt, text, strlen(text)); }
 
 void vt_resize(struct vt *vt, int width, int height)

@@ -29,6 +29,8 @@ void vt_free(struct vt *vt);
 
 /* reads the program's output meanwhile, at most 10 s */
 void vt_send(struct vt *vt, const char *bytes, size_t length);
+/* To a program that has stopped: returns when all of it waits to be read. */
+void vt_send_waiting(struct vt *vt, const char *bytes, size_t length);
 void vt_press(struct vt *vt, const char *text);
 void vt_resize(struct vt *vt, int width, int height);
 /* SIGSTOP: returns when it has stopped. */

@@ -632,7 +632,7 @@ START_TEST(a_flood_of_keys_is_dropped)
 	char flood[3000];
 	memset(flood, 'q', sizeof flood);
 	vt_signal(vt, SIGSTOP);
-	vt_send(vt, flood, sizeof flood);
+	vt_send_waiting(vt, flood, sizeof flood);
 	vt_signal(vt, SIGCONT);
 	wait_loops(vt, 10);
 	ck_assert_uint_eq(shared->keys, 0);
