@@ -8,6 +8,7 @@
 #include "src/sources/inferred/steps/stacks_steps_emit.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_loops_fetch.h"
+#include "src/sources/inferred/steps/stacks_training.h"
 #include "src/sources/inferred/steps/stacks_loops_why.h"
 
 /* A loop whose iterator is not in a local variable is found only by sampling it while it fetches. */
@@ -23,6 +24,8 @@
 #define LOOP_WAIT_NS (9 * NS_PER_S)
 /* The epoch of a pass that is no longer new is read again only so often. */
 #define EPOCH_AGAIN_NS (1 * NS_PER_S)
+/* Training that was sampled so long before the first pass was found is that of passes before it. */
+#define MISSED_NS (1 * NS_PER_S)
 #define PASSES_KEY 2
 
 void stacks_runs_release(struct stacks_runs *runs)
@@ -163,6 +166,8 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	const struct py_counted *live;
 	bool is_found = py_counter_note(loaders->counter, sample, now_ns);
 	size_t count = py_counter_live(loaders->counter, now_ns, &live);
+	bool is_optimizer, trains = stacks_training_frame(sample, &is_optimizer) >= 0;
+	loaders->trained_ns = trains && count == 0 && !loaders->trained_ns ? now_ns : loaders->trained_ns;
 	bool is_new = is_found && !loop_trains(loaders) && have_steps(loaders, live, count, now_ns);
 	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
 	stacks_evidence_note(&loaders->evidence, sample, live, count, now_ns);
@@ -297,7 +302,8 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		loaders->taken_serial = copy->evaluates ? loaders->taken_serial : copy->serial;
 		loaders->training_serial = copy->trains && !copy->is_over ? copy->serial : loaders->training_serial;
 		copy->evaluates |= !copy->trains && loop_trains(loaders);
-		copy->is_first = loaders->is_from_start;
+		bool is_late = loaders->trained_ns && copy->found_ns - loaders->trained_ns > MISSED_NS;
+		copy->is_first = loaders->is_from_start && !is_late;
 		copy->is_exhausted = copy->is_over && stacks_loops_is_exhausted(loaders->loops, copy, counted, count);
 		add_epoch(loaders, copy, now_ns);
 		forget_passes(loaders, copy);

@@ -44,6 +44,7 @@ struct stacks_loaders {
 	const struct source_choices *choices;
 	const char *wanted; /* as in stacks_loops_new: of `choices`, as it was last */
 	bool is_from_start; /* as in stacks_loops_new */
+	int64_t trained_ns; /* the first sample of training while no pass was known; 0 = none */
 	/* A DataLoader was polled last, and goes on: it is, or may be, the one of training; or one of validation */
 	bool is_tried, has_loader, has_validation;
 	bool is_other; /* a person chose another loop: what was emitted so far is of the one before */
