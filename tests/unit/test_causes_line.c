@@ -110,7 +110,7 @@ START_TEST(forward_and_backward_that_grew_alike_point_at_the_input)
 		double forward_s, backward_s;
 		const char *next;
 	} cases[] = {
-		{ 0.4, 0.9, "forward and backward took longer alike: compare its batch size and sequence length with others" },
+		{ 0.4, 0.9, "forward and backward both took longer: compare its batch size and sequence length with others" },
 		{ 0.1, 1.2, "" },
 		{ 0.15, 1.15, "" },
 	};

@@ -175,7 +175,7 @@ START_TEST(who_has_workers_is_not_advised_to_use_some)
 		double work_s;
 		const char *advice;
 	} cases[] = {
-		{ true, 3, "workers are most at data.py:12: make it cheaper, or raise num_workers" },
+		{ true, 3, "workers spend most time at data.py:12: make it cheaper, or raise num_workers" },
 		{ true, 0, "raise num_workers, or make each sample cheaper" },
 		{ false, 0, "load batches in worker processes: DataLoader(num_workers=4)" },
 	};

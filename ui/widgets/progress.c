@@ -166,7 +166,8 @@ static void fill_cells(
 	char text[NUMBER_SIZE];
 	memset(cells, 0, sizeof *cells);
 	batch_cell(scene, run, cells->text[0][0], CELL_SIZE);
-	snprintf(cells->text[1][0], CELL_SIZE, "loss %s %s", parts_loss(text, run->loss), trend_word(run, is_roomy));
+	if (run_has_epochs(run) || !isnan(run->loss))
+		snprintf(cells->text[1][0], CELL_SIZE, "loss %s %s", parts_loss(text, run->loss), trend_word(run, is_roomy));
 	if (!is_ended) {
 		bool has_epochs = run_has_epochs(run);
 		snprintf(cells->text[0][1], CELL_SIZE, "ETA %-7s", eta(text, has_epochs ? run->epoch_eta_s : run->run_eta_s));

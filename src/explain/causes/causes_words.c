@@ -246,7 +246,7 @@ static double growth_of(const struct case_file *file, enum phase_kind kind)
 }
 
 /* As with a larger batch or a longer sequence, whose size is unknown. */
-static bool has_grown_alike(const struct case_file *file, enum phase_kind phase)
+static bool have_both_grown(const struct case_file *file, enum phase_kind phase)
 {
 	double forward = growth_of(file, PHASE_FORWARD), backward = growth_of(file, PHASE_BACKWARD);
 	return (phase == PHASE_FORWARD || phase == PHASE_BACKWARD) && forward > 1 && backward > 1 &&
@@ -264,9 +264,9 @@ static void write_next(
 			text = advice_table[i].text;
 	bool is_about_workers =
 		phase == PHASE_DATA && helps_with_workers(kind) && loader_count(file->run, "num_workers", &workers);
-	if (kind == CAUSE_PHASE && has_grown_alike(file, phase))
+	if (kind == CAUSE_PHASE && have_both_grown(file, phase))
 		snprintf(next, CAUSE_NEXT_SIZE,
-			"forward and backward took longer alike: compare its batch size and sequence length with others");
+			"forward and backward both took longer: compare its batch size and sequence length with others");
 	else if (is_about_workers && workers == 0)
 		snprintf(
 			next, CAUSE_NEXT_SIZE, "num_workers=0 loads in the training process: try num_workers=%d", WORKERS_TRIED);

@@ -132,8 +132,8 @@ bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 {
 	const struct stacks_why_at *at = loops->why.at;
 	for (size_t i = STACKS_WHY_UNKNOWN + 1; i < STACKS_WHYS; i++) {
-		bool is_most = loops->why.counts[i] >= MAJORITY_RATIO * loops->why.samples;
-		if (loops->steps || loops->why.samples < READINGS_MIN || !is_most)
+		bool has_majority = loops->why.counts[i] >= MAJORITY_RATIO * loops->why.samples;
+		if (loops->steps || loops->why.samples < READINGS_MIN || !has_majority)
 			continue;
 		at += i;
 		if (i == STACKS_WHY_RECURSION)
