@@ -163,9 +163,12 @@ START_TEST(other_forms_of_a_devices_events_are_its_work_too)
 	read_events(PROCESS("3", "/device:GPU:0") "{\"ph\":\"B\",\"pid\":3,\"tid\":1,\"ts\":1,\"name\":\"a\"},"
 											  "{\"ph\":\"E\",\"pid\":3,\"tid\":1,\"ts\":5},"
 											  "{\"ph\":\"X\",\"cat\":\"Op\",\"pid\":3,\"tid\":1,\"ts\":7,\"dur\":2,"
-											  "\"name\":\"b\",\"args\":{\"Input Dims\":[[2]]}}");
-	ck_assert_uint_eq(all->profile.kernel_count, 2);
-	ck_assert_int_eq(all->idle.gpus[0].busy_ns, 6000);
+											  "\"name\":\"b\",\"args\":{\"Input Dims\":[[2]]}},"
+											  "{\"ph\":\"X\",\"cat\":\"python_function\",\"pid\":3,\"tid\":1,"
+											  "\"ts\":20,\"dur\":4,\"name\":\"c\"}");
+	ck_assert_uint_eq(all->profile.kernel_count, 3);
+	ck_assert_int_eq(all->idle.gpus[0].busy_ns, 10000);
+	ck_assert_int_eq(all->idle.gpus[0].window_ns, 23000);
 	ck_assert_uint_eq(all->ops.count, 0);
 }
 END_TEST

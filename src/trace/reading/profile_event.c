@@ -170,14 +170,6 @@ static uint32_t link_of(const struct profile_event *event, enum profile_field wh
 	return whole(event, which, &id) && id > 0 ? (uint32_t)id : 0;
 }
 
-static void widen(struct profile *profile, int64_t start_ns, int64_t end_ns)
-{
-	if (start_ns < profile->start_ns)
-		profile->start_ns = start_ns;
-	if (end_ns > profile->end_ns)
-		profile->end_ns = end_ns;
-}
-
 /* What profile_foreign_convert() wants to know of an event that may be a device's. */
 static void take_foreign(struct profile *profile, const struct profile_event *event, struct profile_host *host)
 {
@@ -209,7 +201,7 @@ static void take_host(struct profile *profile, const struct profile_event *event
 	profile->has_stacks |= kind == PROFILE_PYTHON;
 	/* A Python function may have begun long before, but for those of JAX. */
 	if (kind != PROFILE_PYTHON || !(event->has & 1u << FIELD_CAT))
-		widen(profile, start_ns, start_ns + duration_ns);
+		profile_widen(profile, start_ns, start_ns + duration_ns);
 }
 
 /* Kineto cannot compute the occupancy of a kernel with much dynamic shared memory, and writes 0. A true 0 is that of a
@@ -282,7 +274,7 @@ static void take_work(struct profile *profile, const struct profile_event *event
 		.external_id = link_of(event, FIELD_EXTERNAL_ID) };
 	track->device = device_of(event);
 	(kind == PROFILE_KERNEL ? count_kernel : count_copy)(profile, event, name, duration_ns);
-	widen(profile, start_ns, start_ns + duration_ns);
+	profile_widen(profile, start_ns, start_ns + duration_ns);
 }
 
 /* -1: pmtop ignores it. JAX writes no category: "$train.py:12 main" is a Python function, what has a correlation a call
@@ -390,7 +382,7 @@ static void take_end(struct profile *profile, const struct profile_event *event)
 	if (end_ns < host->start_ns || end_ns - host->start_ns > DURATION_MAX_NS)
 		return;
 	host->duration_ns = end_ns - host->start_ns;
-	widen(profile, host->start_ns, end_ns);
+	profile_widen(profile, host->start_ns, end_ns);
 }
 
 void profile_event_take(struct profile *profile, const struct profile_event *event)

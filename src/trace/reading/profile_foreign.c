@@ -247,6 +247,8 @@ static bool add_work(
 	if (kind == PROFILE_KERNEL ? !add_kernel(profile, host, name, own_ns) : !add_copy(profile, host, &name))
 		return false;
 	struct profile_work *work = profile_add_work(profile, track);
+	/* Of a Python function the reader did not, for it may have begun long before. */
+	profile_widen(profile, host->start_ns, host->start_ns + host->duration_ns);
 	if (work)
 		*work = (struct profile_work){ .start_ns = host->start_ns,
 			.duration_ns = host->duration_ns,

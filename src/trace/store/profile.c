@@ -127,6 +127,14 @@ struct profile_host *profile_add_host(struct profile *profile, struct profile_tr
 	return &track->hosts[track->host_count++];
 }
 
+void profile_widen(struct profile *profile, int64_t start_ns, int64_t end_ns)
+{
+	if (start_ns < profile->start_ns)
+		profile->start_ns = start_ns;
+	if (end_ns > profile->end_ns)
+		profile->end_ns = end_ns;
+}
+
 struct profile_work *profile_add_work(struct profile *profile, struct profile_track *track)
 {
 	if (!profile_grow(profile, &track->works, &track->work_capacity, track->work_count, sizeof *track->works))

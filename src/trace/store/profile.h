@@ -163,6 +163,8 @@ void profile_curve_add(
 /* The track of a process and thread (texts of the file), added if new. NULL: no memory, or too many. */
 struct profile_track *profile_track_of(struct profile *profile, struct profile_slice pid, struct profile_slice tid);
 struct profile_host *profile_add_host(struct profile *profile, struct profile_track *track);
+/* What the profile spans includes this. */
+void profile_widen(struct profile *profile, int64_t start_ns, int64_t end_ns);
 struct profile_work *profile_add_work(struct profile *profile, struct profile_track *track);
 struct profile_kernel *profile_kernel_of(struct profile *profile, uint32_t name);
 struct profile_copy *profile_copy_of(struct profile *profile, uint32_t name);

@@ -1,4 +1,4 @@
-"""Epochs that no "for epoch in range(N)" counts: another variable, a resumed range, a while loop with and without a number, an item of a dict, a call in between."""
+"""Epochs that no "for epoch in range(N)" counts: another variable, a resumed range, a while loop with and without a number, an item of a dict, a call in between, none."""
 import sys
 import time
 
@@ -61,6 +61,25 @@ def uncounted():
         number = next(passes) + 1
         for i in range(STEPS):
             work(number)
+
+
+class State:
+    steps = 0
+
+
+def train(state, number):
+    left = bytearray(STEPS)
+    while left:
+        left.pop()
+        work(number)
+        state.steps += 1
+
+
+def carried_on():
+    """What counts the steps goes on through all epochs."""
+    state = State()
+    for e in range(500):
+        train(state, e + 1)
 
 
 globals()[sys.argv[2]]()

@@ -181,6 +181,13 @@ static uint64_t caller_of(const struct py_sample *sample, size_t frame)
 	return hash | 1;
 }
 
+/* An attribute counts the steps, within another loop: it may go on counting through all epochs. */
+static bool may_go_on(const struct stacks_loops *loops)
+{
+	const struct py_loop *loop = &loops->steps->loop;
+	return stacks_loop_is_variable(loop) && loop->object && !loops->is_alone;
+}
+
 /* A pass of the step loop begins, in the same epoch as the last one or in the next. */
 static void begin_pass(struct stacks_loops *loops, const struct py_sample *sample, int64_t now_ns)
 {
@@ -189,7 +196,7 @@ static void begin_pass(struct stacks_loops *loops, const struct py_sample *sampl
 	loops->base = loops->serial && epoch.key == loops->epoch.key ? loops->yielded : 0;
 	loops->epoch = epoch;
 	loops->is_alone = stacks_loops_find_alone(loops, sample);
-	loops->is_first = !loops->serial && loops->is_from_start && loops->steps->restarts == 0;
+	loops->is_first = !loops->serial && loops->is_from_start && loops->steps->restarts == 0 && !may_go_on(loops);
 	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
 	loops->caller = caller_of(sample, loops->steps->loop.frame_index);
 	loops->items = stacks_loop_is_variable(&loops->steps->loop) ? 0 : loops->steps->loop.length;
