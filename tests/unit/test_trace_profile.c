@@ -267,6 +267,20 @@ START_TEST(the_peak_is_held_by_what_was_live_then)
 }
 END_TEST
 
+/* The trace begins with what frees the most. */
+START_TEST(the_peak_may_be_before_the_first_event)
+{
+	read_events(
+		OP("aten::empty", "10", "10", "1") "," MEMORY("11", "-5000", "1000", "1") "," MEMORY("15", "50", "1050", "2"));
+	const struct profile_memory *memory = &all->memories.devices[0];
+	ck_assert_int_eq(memory->peak_bytes, 6000);
+	ck_assert_int_eq(memory->peak_at_ns, all->profile.start_ns);
+	const char *text = as_text();
+	ck_assert_ptr_nonnull(strstr(text, "peak 6.00 kB"));
+	ck_assert_ptr_nonnull(strstr(text, "  ████"));
+}
+END_TEST
+
 START_TEST(old_releases_have_other_categories)
 {
 	read_events(HOST("Operator", "aten::mm", "1", "10", "5", "\"External id\":3") "," HOST(
@@ -522,6 +536,7 @@ int main(void)
 	tcase_add_test(tests, a_trace_without_host_events_has_no_cause);
 	tcase_add_test(tests, copies_have_a_direction_and_a_kind_of_memory);
 	tcase_add_test(tests, the_peak_is_held_by_what_was_live_then);
+	tcase_add_test(tests, the_peak_may_be_before_the_first_event);
 	tcase_add_test(tests, old_releases_have_other_categories);
 	tcase_add_test(tests, a_bare_array_of_begin_and_end_is_read);
 	tcase_add_test(tests, what_begins_first_is_around_what_begins_and_ends_with_it);

@@ -53,8 +53,13 @@ static void add_event(
 	const struct profile *profile, struct profile_memory *memory, const struct profile_allocation *allocation)
 {
 	int64_t total = total_after(memory, allocation), before;
-	if (memory->start_bytes < 0 && !__builtin_sub_overflow(total, allocation->bytes, &before))
+	if (memory->start_bytes < 0 && !__builtin_sub_overflow(total, allocation->bytes, &before)) {
 		memory->start_bytes = before > 0 ? before : 0;
+		if (memory->start_bytes > memory->peak_bytes) {
+			memory->peak_bytes = memory->start_bytes;
+			memory->peak_at_ns = profile->start_ns;
+		}
+	}
 	if (allocation->bytes > 0) {
 		memory->allocations++;
 		if (__builtin_add_overflow(memory->allocated_bytes, allocation->bytes, &memory->allocated_bytes))

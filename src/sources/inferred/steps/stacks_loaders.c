@@ -209,27 +209,53 @@ static void note_span(struct stacks_loaders *loaders, const struct py_counted *c
 	stacks_loops_forget_loader(loaders->loops);
 }
 
-/* The epoch that a loop around the DataLoader's counts. Without one, each pass is an epoch. */
+static struct stacks_epoch_read *find_epoch(struct stacks_known_epoch *known, uint64_t serial)
+{
+	for (size_t i = 0; i < STACKS_EPOCHS_READ; i++)
+		if (known->reads[i].serial == serial)
+			return &known->reads[i];
+	return NULL;
+}
+
+/* Reads it unless it was read lately. NULL: unknown now. */
+static struct stacks_epoch_read *read_epoch(
+	struct stacks_loaders *loaders, const struct py_counted *counted, int64_t now_ns)
+{
+	struct stacks_known_epoch *known = &loaders->epoch;
+	struct stacks_epoch_read *last = find_epoch(known, counted->serial);
+	struct stacks_epoch_read read = {
+		.serial = counted->serial, .read_ns = now_ns, .is_new = now_ns - counted->found_ns < EPOCH_AGAIN_NS
+	};
+	if (last && !last->is_new && now_ns - last->read_ns < EPOCH_AGAIN_NS)
+		return last;
+	if (!stacks_loops_epoch(loaders->loops, counted->function, counted->line, &read.epoch))
+		return NULL;
+	if (!last)
+		last = &known->reads[known->next++ % STACKS_EPOCHS_READ];
+	*last = read;
+	note_span(loaders, counted, read.is_new ? 0 : read.epoch.number, now_ns);
+	return last;
+}
+
+/* The epoch that a loop around the DataLoader's counts. Without one, each pass is an epoch. When its last batch was
+ * fetched, and more so when it is over, the loop may be in the next one. */
 static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted, int64_t now_ns)
 {
 	struct stacks_known_epoch *known = &loaders->epoch;
 	if (!loaders->loops || !*counted->function || counted->evaluates)
 		return;
-	bool is_known = known->serial == counted->serial && now_ns - known->read_ns < EPOCH_AGAIN_NS;
-	if (!is_known && !stacks_loops_epoch(loaders->loops, counted->function, counted->line, &known->epoch)) {
+	bool is_complete = counted->length > 0 && counted->yielded >= counted->length;
+	struct stacks_epoch_read *read = find_epoch(known, counted->serial);
+	if (!counted->is_over && !(read && is_complete))
+		read = read_epoch(loaders, counted, now_ns);
+	if (!read) {
 		counted->awaits_epoch = awaits_epoch(loaders, counted, now_ns);
 		return;
 	}
 	known->is_any = true;
-	if (!is_known) {
-		bool is_new = now_ns - counted->found_ns < EPOCH_AGAIN_NS;
-		known->serial = is_new ? 0 : counted->serial;
-		known->read_ns = now_ns;
-		note_span(loaders, counted, is_new ? 0 : known->epoch.number, now_ns);
-	}
-	known->was_ever |= known->epoch.number > 0;
-	counted->epoch = known->epoch.number;
-	counted->epochs = known->epoch.count;
+	known->was_ever |= read->epoch.number > 0;
+	counted->epoch = read->epoch.number;
+	counted->epochs = read->epoch.count;
 }
 
 /* Where the program itself calls next(), its epochs need not be the loader's passes. If a loop counts them, a pass of

@@ -26,11 +26,17 @@ void stacks_runs_release(struct stacks_runs *runs);
 /* `has_ended`: the target has ended, and no run continues. */
 void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out);
 
-/* The epoch of a DataLoader's pass, as last read. */
+enum { STACKS_EPOCHS_READ = 8 };
+
+/* The epochs of a DataLoader's newest passes, as last read while they ran. */
 struct stacks_known_epoch {
-	uint64_t serial; /* of the pass; 0 = of none */
-	int64_t read_ns;
-	struct stacks_epoch epoch;
+	struct stacks_epoch_read {
+		uint64_t serial; /* of the pass; 0 = of none */
+		int64_t read_ns;
+		bool is_new; /* the pass was: its loop may not have been further yet */
+		struct stacks_epoch epoch;
+	} reads[STACKS_EPOCHS_READ];
+	size_t next;
 	bool is_any;        /* the pass before had one */
 	bool was_ever;      /* a pass had one */
 	uint64_t awaited;   /* serial of the pass whose epoch is awaited */
