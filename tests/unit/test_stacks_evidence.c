@@ -132,6 +132,11 @@ START_TEST(a_short_pass_of_a_new_loader_where_another_trains_is_unknown)
 	pass.is_over = true;
 	stacks_evidence_judge(&evidence, &pass, now_ns);
 	ck_assert(!pass.is_unknown); /* as long as those that train */
+	/* of a length that was not read in time */
+	pass = (struct py_counted){ .serial = ++serial, .sampler = 4, .yielded = 19, .function = "", .file = "" };
+	pass.is_over = true;
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	ck_assert(pass.is_unknown && !pass.trains && !pass.evaluates);
 }
 END_TEST
 

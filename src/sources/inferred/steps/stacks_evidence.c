@@ -229,14 +229,15 @@ static bool is_fast(
 }
 
 /* A pass that was too short to be sampled, of a loader that is new: if it has far fewer batches than those that train,
- * it may validate as well: `run_epoch(loader, is_training)`. */
+ * it may validate as well: `run_epoch(loader, is_training)`. Of one that ended while it was found the length is
+ * unknown. */
 static bool is_doubtful(const struct stacks_evidence *evidence, const struct py_counted *counted)
 {
-	uint64_t longest = 0;
+	uint64_t longest = 0, length = counted->length ? counted->length : counted->yielded;
 	for (size_t i = 0; i < evidence->known_count; i++)
 		if (evidence->known[i].verdict == STACKS_TRAINS && evidence->known[i].length > longest)
 			longest = evidence->known[i].length;
-	return counted->length > 0 && 2 * counted->length <= longest;
+	return length > 0 && 2 * length <= longest;
 }
 
 /* A pass that was too short to be sampled, in a loop of its own: where another loop is known to train, this one does
