@@ -217,12 +217,11 @@ static struct stacks_epoch_read *find_epoch(struct stacks_known_epoch *known, ui
 	return NULL;
 }
 
-/* Reads it unless it was read lately. NULL: unknown now. */
+/* `last`: the reading before, NULL = there was none. Reads it unless that is fresh. NULL: unknown now. */
 static struct stacks_epoch_read *read_epoch(
-	struct stacks_loaders *loaders, const struct py_counted *counted, int64_t now_ns)
+	struct stacks_loaders *loaders, const struct py_counted *counted, struct stacks_epoch_read *last, int64_t now_ns)
 {
 	struct stacks_known_epoch *known = &loaders->epoch;
-	struct stacks_epoch_read *last = find_epoch(known, counted->serial);
 	struct stacks_epoch_read read = {
 		.serial = counted->serial, .read_ns = now_ns, .is_new = now_ns - counted->found_ns < EPOCH_AGAIN_NS
 	};
@@ -247,7 +246,7 @@ static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted
 	bool is_complete = counted->length > 0 && counted->yielded >= counted->length;
 	struct stacks_epoch_read *read = find_epoch(known, counted->serial);
 	if (!counted->is_over && !(read && is_complete))
-		read = read_epoch(loaders, counted, now_ns);
+		read = read_epoch(loaders, counted, read, now_ns);
 	if (!read) {
 		counted->awaits_epoch = awaits_epoch(loaders, counted, now_ns);
 		return;
