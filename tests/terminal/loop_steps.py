@@ -29,10 +29,11 @@ EXPECTED = {
     'plain': ('for it in range(1000000)', False, None, None),
     'episodes': ('for i_episode in count(1)', True, None, None),
     'one_function': ('for x, y in batches', True, 400, 100),
+    'site-packages/library_iterator': ('while self.iteration < self.iterations and not self.is_stopped', False, None, None),
     'progress': ('for number in tqdm(range(50000), mininterval=5)', True, None, None),
 }
 # Of loops that no other is around; of a while loop from the comparison that ends it.
-TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'progress': 50000}
+TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'progress': 50000, 'site-packages/library_iterator': 60000}
 # Epochs of passes.py: whether their number is known at once, from the next pass on, or never.
 PASSES = {'unnamed': 'at once', 'called': 'at once', 'resumed': 'at once', 'counted': 'later', 'counted_after': 'later', 'uncounted': 'never',
           'carried_on': 'never'}
@@ -51,7 +52,7 @@ WHY_S = 30
 # So many at a time: scripts that take a whole CPU, with less right to it than pmtop and other tests have; and those that mostly sleep.
 BUSY, SLEEPING = threading.Semaphore(3), threading.Semaphore(3)
 NICE = ['nice', '-n', '5']
-IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function']
+IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'site-packages/library_iterator']
 VALIDATES = {'one_function'}   # with the same line
 
 

@@ -17,6 +17,29 @@ bool stacks_loops_is_recut(struct stacks_loops *loops, const struct py_counted *
 		py_loops_yields_in_for(loops->reader, counted->code, counted->ip);
 }
 
+/* Of the innermost loop around the place where the batches are fetched; 0 = unknown. */
+static int innermost_line(struct stacks_loops *loops, uint64_t code, uint64_t ip)
+{
+	int lines[STACKS_DEPTH_MAX];
+	size_t count = code && ip
+		? py_loops_around(loops->reader, &(struct py_site){ .code = code, .ip = ip }, lines, STACKS_DEPTH_MAX)
+		: 0;
+	return count > 0 ? lines[count - 1] : 0;
+}
+
+/* `while self.iteration < self.iterations: batch = next(self.batches)`: what the loop compares counts the steps. Where
+ * the batches are fetched may not be known yet, but that a variable holds what fetches them. */
+static bool is_in_counted_while(struct stacks_loops *loops, const struct py_counted *counted)
+{
+	int line = innermost_line(loops, counted->code, counted->ip);
+	bool is_for = counted->ip ? py_loops_asks(loops->reader, counted->code, counted->ip) : counted->is_looped;
+	for (const struct seen *seen = loops->seen; !is_for && seen < loops->seen + loops->seen_count; seen++)
+		if (seen->loop.kind == PY_LOOP_INT && seen->loop.is_compared && seen->loop.code == counted->code &&
+			(!counted->ip || seen->loop.loop_line == line))
+			return true;
+	return false;
+}
+
 /* The loop over the loader may be that of a generator, whose items next() fetches. */
 bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted)
 {
@@ -26,7 +49,8 @@ bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted
 		return false;
 	/* Where it is fetched may not be known yet. */
 	if (!is_own(counted->file))
-		return stacks_loops_is_recut(loops, counted) || (!counted->ip && strstr(counted->file, "/ultralytics/"));
+		return stacks_loops_is_recut(loops, counted) || is_in_counted_while(loops, counted) ||
+			(!counted->ip && strstr(counted->file, "/ultralytics/"));
 	if (counted->ip ? !py_loops_asks(loops->reader, counted->code, counted->ip) : !counted->is_looped)
 		return true;
 	return py_loops_is_generator(loops->reader, counted->code) && counted->caller_code &&
@@ -52,16 +76,6 @@ static void note_around(struct stacks_loops *loops, const struct py_site *site)
 		loops->around[loops->around_count].line = lines[depth];
 		loops->around[loops->around_count++].depth = depth;
 	}
-}
-
-/* Of the innermost loop around the place where the batches are fetched; 0 = unknown. */
-static int innermost_line(struct stacks_loops *loops, uint64_t code, uint64_t ip)
-{
-	int lines[STACKS_DEPTH_MAX];
-	size_t count = code && ip
-		? py_loops_around(loops->reader, &(struct py_site){ .code = code, .ip = ip }, lines, STACKS_DEPTH_MAX)
-		: 0;
-	return count > 0 ? lines[count - 1] : 0;
 }
 
 bool stacks_loops_is_behind(struct stacks_loops *loops, const struct py_counted *counted)

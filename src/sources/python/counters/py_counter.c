@@ -255,10 +255,14 @@ static bool ends_with(const char *text, const char *end)
 	return length >= size && strcmp(text + length - size, end) == 0;
 }
 
+static bool is_named_next(const struct py_code *code)
+{
+	return strcmp(code->function, "__next__") == 0 || ends_with(code->function, ".__next__");
+}
+
 static bool is_next(const struct py_code *code)
 {
-	return (strcmp(code->function, "__next__") == 0 || ends_with(code->function, ".__next__")) &&
-		ends_with(code->file, "/torch/utils/data/dataloader.py");
+	return is_named_next(code) && ends_with(code->file, "/torch/utils/data/dataloader.py");
 }
 
 /* Whether the file belongs to a library between a loop and its loader. */
@@ -268,6 +272,15 @@ static bool is_between(const char *file)
 		if (strstr(file, py_between[i]))
 			return true;
 	return false;
+}
+
+/* The first frame from there on that is no part of an iterator around the loader. */
+static size_t skip_between(const struct py_sample *sample, size_t at)
+{
+	while (at < sample->count &&
+		(is_between(sample->sites[at].known->code.file) || is_named_next(&sample->sites[at].known->code)))
+		at++;
+	return at;
 }
 
 static void set_location(const struct py_site *site, int line, struct code_location *out)
@@ -281,18 +294,14 @@ static void set_location(const struct py_site *site, int line, struct code_locat
 
 static void set_caller(const struct py_sample *sample, size_t at, struct code_location *out)
 {
-	do
-		at++;
-	while (at < sample->count && is_between(sample->sites[at].known->code.file));
+	at = skip_between(sample, at + 1);
 	out->caller_code = at < sample->count ? sample->sites[at].code : 0;
 	out->caller_ip = at < sample->count ? sample->sites[at].ip : 0;
 }
 
 static void set_loop(const struct py_sample *sample, size_t next, struct code_location *out)
 {
-	size_t at = next + 1;
-	while (at < sample->count && is_between(sample->sites[at].known->code.file))
-		at++;
+	size_t at = skip_between(sample, next + 1);
 	if (at == sample->count)
 		return;
 	set_location(&sample->sites[at], sample->sites[at].line, out);
