@@ -36,7 +36,8 @@ EXPECTED = {
 TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'progress': 50000, 'site-packages/library_iterator': 60000}
 # Epochs of passes.py: whether their number is known at once, from the next pass on, or never.
 PASSES = {'unnamed': 'at once', 'called': 'at once', 'resumed': 'at once', 'counted': 'later', 'counted_after': 'later', 'uncounted': 'never',
-          'carried_on': 'never'}
+          'carried_on': 'never', 'carried_named': 'later', 'carried_counted': 'later', 'carried_local': 'later'}
+PASS_STEPS, APART = 80, 4      # of passes.py; steps between two polls
 JOINED_S = 5                   # attached so late: in the third pass or later
 FROM_START = {'carried_on'}    # attached at once
 CHOSEN_STEPS = 8
@@ -134,6 +135,9 @@ def an_epoch_is_right_or_unknown(python, kind):
         assert 'ordinal' not in epoch or low[2] <= epoch['ordinal'] <= high[2], (low, high, epoch)
         assert 'ordinal' not in epoch or epoch['index'] == epoch['ordinal'] - 1, epoch
         assert epoch.get('total', 500) == 500, epoch
+    if kind.startswith('carried_'):
+        whole = [row['batches'] for row in found[-1][1]['epochs'][1:-1]]
+        assert all(abs(batches - PASS_STEPS) <= APART for batches in whole), whole
     expected = PASSES[kind]
     assert known == (len(found) if expected == 'at once' else 0) or (expected == 'later' and known), (expected, known, found[-1][1]['epoch'])
 

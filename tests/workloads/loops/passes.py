@@ -82,4 +82,51 @@ def carried_on():
         train(state, e + 1)
 
 
+def carried_named():
+    state = State()
+    for epoch in range(500):
+        train(state, epoch + 1)
+
+
+class Trainer:
+    """Counts the epoch before its steps, and none of its loops compares the number."""
+    def __init__(self):
+        self.epoch = 0
+        self.state = State()
+
+    def is_done(self):
+        return self.epoch == 500
+
+    def run(self):
+        while not self.is_done():
+            self.epoch += 1
+            train(self.state, self.epoch)
+
+
+def carried_counted():
+    Trainer().run()
+
+
+class Opaque:
+    """An iterator that pmtop cannot count."""
+    def __init__(self, length):
+        self.left = bytearray(length)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self.left:
+            raise StopIteration
+        return self.left.pop()
+
+
+def carried_local():
+    steps = 0
+    for epoch in range(500):
+        for item in Opaque(STEPS):
+            work(epoch + 1)
+            steps += 1
+
+
 globals()[sys.argv[2]]()

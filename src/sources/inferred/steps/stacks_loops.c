@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_across.h"
 #include "src/sources/inferred/steps/stacks_loops_alone.h"
 #include "src/sources/inferred/steps/stacks_loops_bound.h"
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
@@ -41,6 +42,7 @@ void stacks_loops_choose(struct stacks_loops *loops, const char *wanted)
 	loops->steps = NULL;
 	loops->is_running = loops->is_stopping = false;
 	loops->epoch = (struct stacks_epoch){ 0, 0, 0 };
+	loops->across = (struct stacks_across){ 0 };
 	loops->base = loops->origin = loops->yielded = loops->length = 0;
 	loops->close_until_ns = loops->epoch_until_ns = 0;
 }
@@ -169,7 +171,11 @@ static void take_position(struct stacks_loops *loops, int64_t now_ns)
 	uint64_t length = stacks_loop_is_variable(loop) || !loop->length ? loops->end : loop->length;
 	loops->yielded = loops->origin + stacks_loop_position(loops->steps);
 	loops->yielded_ns = now_ns;
-	loops->length = loops->origin == 0 && length >= loops->yielded ? length : 0;
+	if (loops->across.is_on)
+		length = stacks_loops_across_length(loops);
+	else if (loops->origin != 0)
+		length = 0;
+	loops->length = length >= loops->yielded ? length : 0;
 }
 
 /* train(batches, True) and train(batches, False) are called at different instructions. */
@@ -188,21 +194,39 @@ static bool may_go_on(const struct stacks_loops *loops)
 	return stacks_loop_is_variable(loop) && loop->object && !loops->is_alone;
 }
 
+static void count_from(struct stacks_loops *loops, const struct stacks_epoch *epoch, uint64_t origin, int64_t now_ns)
+{
+	loops->origin = origin;
+	loops->base = loops->serial && epoch->key == loops->epoch.key ? loops->yielded : 0;
+	loops->epoch = *epoch;
+	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
+	loops->begun_ns = now_ns;
+	take_position(loops, now_ns);
+}
+
 /* A pass of the step loop begins, in the same epoch as the last one or in the next. */
 static void begin_pass(struct stacks_loops *loops, const struct py_sample *sample, int64_t now_ns)
 {
 	struct stacks_epoch epoch = stacks_loops_epoch_of_steps(loops);
-	loops->origin = stacks_loops_origin(loops, &epoch);
-	loops->base = loops->serial && epoch.key == loops->epoch.key ? loops->yielded : 0;
-	loops->epoch = epoch;
+	bool is_other = stacks_loops_across_poll(loops), is_across = loops->across.is_on;
 	loops->is_alone = stacks_loops_find_alone(loops, sample);
 	loops->is_first = !loops->serial && loops->is_from_start && loops->steps->restarts == 0 && !may_go_on(loops);
-	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
 	loops->caller = caller_of(sample, loops->steps->loop.frame_index);
 	loops->items = stacks_loop_is_variable(&loops->steps->loop) ? 0 : loops->steps->loop.length;
 	loops->is_running = true;
-	loops->begun_ns = now_ns;
-	take_position(loops, now_ns);
+	count_from(loops, is_across ? &loops->across.epoch : &epoch,
+		is_across || is_other ? UINT64_C(0) - loops->across.begin : stacks_loops_origin(loops, &epoch), now_ns);
+}
+
+/* Another epoch has begun meanwhile: ends the pass with the steps before it. */
+static void begin_across(struct stacks_loops *loops, int64_t now_ns)
+{
+	const struct stacks_across *across = &loops->across;
+	struct stacks_epoch epoch = { .key = 2 };
+	loops->yielded = loops->origin + across->begin;
+	loops->emitted = counted_of(loops, true);
+	loops->is_first = false;
+	count_from(loops, across->is_on ? &across->epoch : &epoch, UINT64_C(0) - across->begin, now_ns);
 }
 
 /* Returns whether the pass goes on. Its iterator's memory may hold that of another loop by now. */
@@ -213,7 +237,7 @@ static bool follow(struct stacks_loops *loops, int64_t now_ns)
 	enum py_loop_reading reading = py_loop_poll(loops->reader, &steps->loop);
 	if (reading != PY_LOOP_GOOD)
 		return reading == PY_LOOP_UNSURE;
-	if (steps->goes_back || loops->origin + stacks_loop_position(steps) < loops->yielded) {
+	if (steps->goes_back || stacks_loop_position(steps) < loops->yielded - loops->origin) {
 		steps->restarts += stacks_loop_is_variable(&steps->loop);
 		return false;
 	}
@@ -247,6 +271,10 @@ size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struc
 	if (!loops->is_running)
 		return 0;
 	bool has_ended = !follow(loops, now_ns);
+	if (!has_ended && !loops->is_stopping && stacks_loops_across_poll(loops)) {
+		begin_across(loops, now_ns);
+		return 1;
+	}
 	loops->is_running = !has_ended && !loops->is_stopping;
 	if (!loops->is_running)
 		loops->pass_ns += (now_ns - loops->begun_ns - loops->pass_ns) / (loops->pass_ns ? 4 : 1);
@@ -435,6 +463,7 @@ static void take_steps(struct stacks_loops *loops, struct seen *steps)
 	loops->end = 0;
 	loops->pace.seen = NULL;
 	loops->pace.votes = loops->pace.reads = 0;
+	loops->across = (struct stacks_across){ 0 };
 	if (before && !stacks_loop_is_of(steps, before)) {
 		loops->is_other |=
 			loops->is_alone || stacks_loop_is_inside(before, steps) || stacks_loop_is_inside(steps, before);
@@ -479,6 +508,7 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	if (!loops->steps || loops->steps->read_ns != now_ns || !loops->steps->loop.has_position)
 		return;
 	stacks_loops_find_end(loops);
+	stacks_loops_across_find(loops);
 	if (!loops->is_running)
 		begin_pass(loops, sample, now_ns);
 }

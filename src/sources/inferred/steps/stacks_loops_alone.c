@@ -29,6 +29,7 @@ void stacks_loops_forget_past(struct stacks_loops *loops)
 	loops->seen_count = 1;
 	loops->steps = &loops->seen[0];
 	loops->pace.seen = NULL;
+	loops->across = (struct stacks_across){ 0 };
 	loops->reads = loops->trained = loops->optimized = loops->turns = loops->updates = 0;
 	loops->was_training = loops->was_optimizer = false;
 	loops->since_ns = loops->trained_ns = loops->close_until_ns = 0;

@@ -203,26 +203,32 @@ static bool number_of_int(struct stacks_loops *loops, const struct seen *seen, c
 	return out->number > 0;
 }
 
+/* `loop`: as just read. Number 0: unknown. */
+static struct stacks_epoch epoch_of(
+	struct stacks_loops *loops, const struct seen *seen, const struct py_loop *loop, const struct place *place)
+{
+	struct stacks_epoch epoch = { 0, 0, 0 };
+	if (loop->kind == PY_LOOP_STATE)
+		epoch = (struct stacks_epoch){ .number = loop->position, .count = loop->length };
+	else if (loop->kind == PY_LOOP_INT ? !number_of_int(loops, seen, loop, place, &epoch)
+									   : !number_of_for(seen, loop, &epoch))
+		epoch.number = 0;
+	if (loop->kind != PY_LOOP_STATE && stacks_loops_is_part(loops, seen))
+		epoch.count = 0;
+	epoch.key = ((loop->object ? loop->object : loop->code) ^ epoch.number * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+	return epoch;
+}
+
 static bool read_epoch(
 	struct stacks_loops *loops, const struct seen *seen, const struct place *place, struct stacks_epoch *out)
 {
 	struct py_loop loop = seen->loop;
-	struct stacks_epoch epoch = { 0, 0, 0 };
 	if (py_loop_poll(loops->reader, &loop) != PY_LOOP_GOOD)
 		return false;
-	if (loop.kind == PY_LOOP_STATE)
-		epoch = (struct stacks_epoch){ .number = loop.position, .count = loop.length };
-	else if (loop.kind == PY_LOOP_INT)
-		number_of_int(loops, seen, &loop, place, &epoch);
-	else
-		number_of_for(seen, &loop, &epoch);
-	if (epoch.number == 0)
-		return false;
-	if (loop.kind != PY_LOOP_STATE && stacks_loops_is_part(loops, seen))
-		epoch.count = 0;
-	epoch.key = ((loop.object ? loop.object : loop.code) ^ epoch.number * UINT64_C(0x9e3779b97f4a7c15)) | 1;
-	*out = epoch;
-	return true;
+	struct stacks_epoch epoch = epoch_of(loops, seen, &loop, place);
+	if (epoch.number > 0)
+		*out = epoch;
+	return epoch.number > 0;
 }
 
 /* -- the choice -- */
@@ -327,6 +333,25 @@ struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops)
 	if (found)
 		read_epoch(loops, found, &place, &epoch);
 	return epoch;
+}
+
+const struct seen *stacks_loops_find_across(const struct stacks_loops *loops)
+{
+	const struct seen *found = find_around(loops, loops->steps, "", 0, 0);
+	return found && (found->is_epoch || stacks_loop_is_variable(&found->loop)) && !found->loop.is_compared ? found
+																										   : NULL;
+}
+
+bool stacks_loops_read_across(
+	struct stacks_loops *loops, const struct seen *epochs, uint64_t *value, struct stacks_epoch *out)
+{
+	struct py_loop loop = epochs->loop;
+	struct place place = { loops->steps->function, loops->steps->loop.line, NULL };
+	if (py_loop_poll(loops->reader, &loop) != PY_LOOP_GOOD)
+		return false;
+	*value = loop.position;
+	*out = epoch_of(loops, epochs, &loop, &place);
+	return true;
 }
 
 /* A bar has a name, too, and goes on counting as an int does. */

@@ -26,6 +26,12 @@ bool stacks_loops_is_in_epochs(struct stacks_loops *loops);
 /* The epoch of the pass that begins. Without an epoch loop all passes are one, without a number. */
 struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops);
 
+/* What counts the epochs around steps whose variable counts on through all of them; NULL = nothing is known to. */
+const struct seen *stacks_loops_find_across(const struct stacks_loops *loops);
+/* Its value now, and the epoch, whose number is 0 if that is unknown. False: it cannot be read. */
+bool stacks_loops_read_across(
+	struct stacks_loops *loops, const struct seen *epochs, uint64_t *value, struct stacks_epoch *out);
+
 /* "for attempt in range(3): try:", "for fold in range(5):": each item is a training of its own. */
 bool stacks_loop_names_runs(const char *text);
 

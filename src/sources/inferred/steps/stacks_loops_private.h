@@ -44,6 +44,20 @@ struct seen {
 	int64_t moved_ns; /* of a loop: the last reading that found it further */
 };
 
+/* Of steps whose variable counts on through all epochs (stacks_loops_across.h). */
+struct stacks_across {
+	const struct seen *epochs; /* what counts the epochs around them; NULL = none */
+	int64_t since_ns;          /* of that entry, which another loop may get */
+	bool is_read;              /* what follows is as last read */
+	uint64_t value;            /* of what counts the epochs */
+	uint64_t position, done;   /* of the steps, just before: the one in progress, and their variable */
+	unsigned single;           /* so many readings, one after the other, found one further step at most */
+	struct stacks_epoch epoch; /* number 0: unknown */
+	bool is_on;                /* `begin` is known */
+	uint64_t begin;            /* steps before the epoch in progress */
+	uint64_t least, most; /* steps of an epoch, if all have as many; most 0 = unknown; least > most: they have not */
+};
+
 enum stacks_why {
 	STACKS_WHY_UNKNOWN,
 	STACKS_WHY_RECURSION,
@@ -99,6 +113,7 @@ struct stacks_loops {
 		unsigned votes, reads; /* readings that agree, of all */
 	} pace;
 	struct stacks_epoch epoch;
+	struct stacks_across across;
 	int64_t yielded_ns;
 	int64_t begun_ns, pass_ns; /* of the pass; the mean length of those that have ended, 0 = none has */
 	struct {
