@@ -264,7 +264,8 @@ static bool expects(const struct pattern *pattern, const struct run *run, const 
 bool patterns_plan(const struct patterns *patterns, const struct run *run, const struct batch *batch)
 {
 	for (size_t i = 0; patterns && i < patterns->count; i++)
-		if (patterns->list[i].is_planned && expects(&patterns->list[i], run, batch))
+		if ((patterns->list[i].is_planned || patterns->list[i].is_epoch_first) &&
+			expects(&patterns->list[i], run, batch))
 			return true;
 	return false;
 }

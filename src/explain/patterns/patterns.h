@@ -55,7 +55,8 @@ void patterns_update(struct patterns *patterns, const struct model *model, const
 /* Whether there is a lead: a cause, a candidate, or a phase other than forward and backward, which every disturbance of
  * the machine makes slower. */
 bool pattern_has_lead(const struct pattern *pattern, const struct run *run);
-/* Whether a batch of the main mode is at a place where a planned period expects a slow one. */
+/* Whether a batch of the main mode is at a place where a planned period, or one of first batches of epochs, expects a
+ * slow one. */
 bool patterns_plan(const struct patterns *patterns, const struct run *run, const struct batch *batch);
 /* "every 40th batch takes 2.3× as long, in data (12 of 12)": one line. */
 const char *pattern_words(const struct pattern *pattern, const struct run *run, char *out, size_t size);

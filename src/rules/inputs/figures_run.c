@@ -307,7 +307,8 @@ static const struct figure rows[] = {
 	RUN_NUMBER("spread.slow_count", COUNT, spread_slow, "steps longer than twice the fastest"),
 	RUN_TEXT("spread.kind", spread_kind, "kind of these batches, if the run has several"),
 	RUN_NUMBER("flagged.count", COUNT, flagged_count,
-		"flagged batches among the recent steps, without evaluations and those of a planned period"),
+		"flagged batches among the recent steps, without evaluations and those of a planned period or of slow first "
+		"batches of epochs"),
 	RUN_NUMBER("flagged.share_ratio", PERCENT, flagged_share, "their share of the recent steps"),
 	RUN_NUMBER(
 		"flagged.lost_ratio", PERCENT, flagged_lost, "their excess over the median ÷ the time of all recent steps"),

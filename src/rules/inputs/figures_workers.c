@@ -9,6 +9,9 @@
 #include "src/rules/inputs/figures.h"
 #include "src/rules/rule_context.h"
 
+/* Of all time. */
+#define CHEAP_BEGIN_MAX 0.02
+
 /* -- workers; for rules of the model those of context_run() -- */
 
 static int run_index(const struct context *context)
@@ -148,14 +151,17 @@ static void pattern_text(const struct context *context, enum pattern_kind kind, 
 
 NUMBER(period_ratio) { return pattern_ratio(context, PATTERN_PERIOD); }
 /* The excess of these batches ÷ all time. */
-NUMBER(period_lost)
+static double lost_to(const struct pattern *pattern)
 {
-	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
-	if (!pattern)
-		return pattern_ratio(context, PATTERN_PERIOD);
 	double excess_s = pattern->after_s - pattern->before_s;
 	return pattern->unit == PATTERN_SECONDS ? excess_s / pattern->period
 											: excess_s / (pattern->period * pattern->before_s + excess_s);
+}
+
+NUMBER(period_lost)
+{
+	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
+	return pattern ? lost_to(pattern) : pattern_ratio(context, PATTERN_PERIOD);
 }
 
 NUMBER(period_length) { return OF_PATTERN(PATTERN_PERIOD, period); }
@@ -173,6 +179,12 @@ NUMBER(period_at_epoch)
 {
 	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
 	return pattern ? pattern->is_epoch_first : NAN;
+}
+/* Any epoch has something to begin. */
+NUMBER(period_begin_cheap)
+{
+	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
+	return pattern ? pattern->is_epoch_first && lost_to(pattern) < CHEAP_BEGIN_MAX : (double)NAN;
 }
 NUMBER(period_planned) { return OF_PATTERN(PATTERN_PERIOD, is_planned); }
 TEXT(period_kind)
@@ -288,6 +300,8 @@ static const struct figure rows[] = {
 	RUN_NUMBER("period.slow_s", SECONDS, period_slow, "median of these"),
 	RUN_TEXT("period.words", period_words, "all of that in one line"),
 	RUN_NUMBER("period.at_epoch", NUMBER, period_at_epoch, "1: they are the first batches of epochs"),
+	RUN_NUMBER("period.is_cheap_begin", NUMBER, period_begin_cheap,
+		"1: they are the first batches of epochs, and their excess is less than 2 % of all time"),
 	RUN_NUMBER("period.is_planned", NUMBER, period_planned,
 		"1: only these batches do a certain work of the program's own, such as an evaluation"),
 	RUN_TEXT("period.phase_kind", period_kind, "kind of their slow phase, as phase.kind"),

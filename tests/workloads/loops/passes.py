@@ -4,7 +4,7 @@ import time
 
 from truth import step
 
-STEPS, BUSY_S, STEP_S = 80, 0.005, 0.02
+STEPS, FEW, BUSY_S, STEP_S = 80, 50, 0.005, 0.02
 done = 0
 
 
@@ -91,11 +91,11 @@ def carried_named():
 class Trainer:
     """Counts the epoch before its steps, and none of its loops compares the number."""
     def __init__(self):
-        self.epoch = 0
+        self.epoch, self.max_epochs = 0, 500
         self.state = State()
 
     def is_done(self):
-        return self.epoch == 500
+        return self.epoch == self.max_epochs
 
     def run(self):
         while not self.is_done():
@@ -105,6 +105,54 @@ class Trainer:
 
 def carried_counted():
     Trainer().run()
+
+
+class Fit:
+    """Its loop only compares the epoch; what it calls counts it."""
+    def __init__(self, one_epoch):
+        self.epoch = 0
+        while self.epoch < 500:
+            one_epoch(self)
+
+    def before(self):
+        self.epoch += 1
+        for i in range(STEPS):
+            work(self.epoch)
+
+    def after(self):
+        for i in range(STEPS):
+            work(self.epoch + 1)
+        self.epoch += 1
+
+    def begin(self):
+        self.epoch += 1
+
+    def elsewhere(self):
+        self.begin()
+        for i in range(STEPS):
+            work(self.epoch)
+
+
+    def few(self):
+        self.epoch += 1
+        for i in range(FEW):
+            work(self.epoch)
+
+
+def compared_few():
+    Fit(Fit.few)
+
+
+def compared_before():
+    Fit(Fit.before)
+
+
+def compared_after():
+    Fit(Fit.after)
+
+
+def compared_elsewhere():
+    Fit(Fit.elsewhere)
 
 
 class Opaque:

@@ -93,6 +93,7 @@ static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *lo
 		seen->text, sizeof seen->text, "%.*s", (int)(text ? stacks_loop_header_length(text) : 0), text ? text : "");
 	seen->is_target = stacks_loop_is_variable(loop) && !loop->is_sum && loop->line > 0 && loop->line == loop->loop_line;
 	stacks_loop_note_epoch(seen, loop->loop_line, lines, owner);
+	seen->epochs = stacks_loop_is_epoch_int(loop) ? py_loops_epochs(loops->reader, loop->object) : 0;
 	return seen;
 }
 
@@ -150,6 +151,7 @@ static struct py_counted counted_of(const struct stacks_loops *loops, bool is_ov
 		.sampler = loops->caller ^ (loops->items << 1),
 		.caller = loops->caller,
 		.base = loops->base,
+		.before = loops->before,
 		.yielded = loops->yielded,
 		.read_ns = loops->yielded_ns,
 		.is_over = is_over,
@@ -214,6 +216,7 @@ static void begin_pass(struct stacks_loops *loops, const struct py_sample *sampl
 	loops->caller = caller_of(sample, loops->steps->loop.frame_index);
 	loops->items = stacks_loop_is_variable(&loops->steps->loop) ? 0 : loops->steps->loop.length;
 	loops->is_running = true;
+	loops->before = !loops->serial && is_across ? loops->across.begin : 0;
 	count_from(loops, is_across ? &loops->across.epoch : &epoch,
 		is_across || is_other ? UINT64_C(0) - loops->across.begin : stacks_loops_origin(loops, &epoch), now_ns);
 }

@@ -10,6 +10,15 @@ static bool goes_on(const struct stacks_loops *loops)
 		!loops->is_alone;
 }
 
+/* It began before the epochs did: an attribute, or a variable that is assigned above their loop. */
+static bool is_carried(const struct stacks_loops *loops)
+{
+	const struct seen *steps = loops->steps, *epochs = loops->across.epochs;
+	return steps->loop.kind == PY_LOOP_INT &&
+		(steps->loop.object ||
+			(steps->first_line && steps->loop.code == epochs->loop.code && steps->first_line < epochs->loop.line));
+}
+
 void stacks_loops_across_find(struct stacks_loops *loops)
 {
 	struct stacks_across *across = &loops->across;
@@ -59,28 +68,36 @@ static void read_steps(struct stacks_loops *loops, uint64_t *position, uint64_t 
 	*done = done_of(&steps);
 }
 
+/* The first reading: of an epoch that is not the first one, what counts the steps shows only those of all epochs. */
+static void begin_reading(struct stacks_loops *loops, uint64_t number, uint64_t position)
+{
+	struct stacks_across *across = &loops->across;
+	across->is_read = true;
+	across->is_on = number == 1 || (number > 1 && is_carried(loops));
+	across->begin = number > 1 && position > 0 ? position - 1 : 0;
+}
+
 bool stacks_loops_across_poll(struct stacks_loops *loops)
 {
 	struct stacks_across *across = &loops->across;
 	struct stacks_epoch epoch;
-	uint64_t value, position = stacks_loop_position(loops->steps), done = done_of(loops->steps);
+	uint64_t value, position = stacks_loop_position(loops->steps), done = done_of(loops->steps), done_before = done;
 	if (!across->epochs || across->epochs->since_ns != across->since_ns ||
 		!stacks_loops_read_across(loops, across->epochs, &value, &epoch))
 		return false;
 	bool is_next = across->is_read && value != across->value;
-	uint64_t done_before = done;
 	if (is_next)
 		read_steps(loops, &position, &done);
 	across->single = position <= across->position + 1 ? across->single + 1 : 0;
 	across->epoch = epoch;
 	if (epoch.number > 0)
 		bound_length(across, epoch.number, done_before, done);
-	bool was_on = across->is_on;
-	across->is_on = epoch.number > 0 && (is_next || was_on);
-	is_next &= was_on || across->is_on;
+	is_next &= across->is_on || epoch.number > 0;
+	if (!across->is_read)
+		begin_reading(loops, epoch.number, position);
 	if (is_next)
-		across->begin = across->is_on ? find_begin(across, position, done) : done;
-	across->is_read = true;
+		across->begin = epoch.number > 0 ? find_begin(across, position, done) : done;
+	across->is_on = epoch.number > 0 && (is_next || across->is_on);
 	across->value = value;
 	across->position = position;
 	across->done = done;

@@ -69,7 +69,8 @@ static bool is_part_of_step(const struct stacks_loops *loops, const struct seen 
 	if (seen->loop.length == 0 || seen->loop.length > STACKS_SHORT_MAX || seen->restarts < 3)
 		return false;
 	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
-		if (!outer->is_epoch && outer->advanced > 0 && stacks_loop_is_inside(seen, outer))
+		if (!outer->is_epoch && !stacks_loop_is_epoch_int(&outer->loop) && outer->advanced > 0 &&
+			stacks_loop_is_inside(seen, outer))
 			return true;
 	return false;
 }

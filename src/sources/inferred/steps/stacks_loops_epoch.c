@@ -17,6 +17,7 @@ struct place {
 	const char *function;
 	int line;                 /* 0 = unknown */
 	const struct seen *steps; /* NULL: it is a DataLoader's own */
+	bool goes_on;             /* their variable counts on through all epochs */
 };
 
 enum rank { RANK_NONE, RANK_AROUND, RANK_INT, RANK_NAMED, RANK_STATE };
@@ -79,7 +80,7 @@ static size_t last_name(const char *name, const char **out)
 	return strcspn(*out, "'");
 }
 
-static bool is_epoch_int(const struct py_loop *loop)
+bool stacks_loop_is_epoch_int(const struct py_loop *loop)
 {
 	static const char *const names[] = { "epoch", "_epoch", "i_epoch", "iepoch", "epoch_i", "epoch_num", "epoch_number",
 		"epoch_idx", "epoch_index", "epoch_id", "epoch_count", "cur_epoch", "curr_epoch", "current_epoch", "n_epoch" };
@@ -111,16 +112,16 @@ static bool is_assignment(const char *text, const char *name, uint64_t *value)
 	return *end == '\0' || *end == '#';
 }
 
-/* What the lines above the loop assign to its variable: 0 or 1. */
-static bool assigned_value(
+/* What the lines above the loop assign to its variable: 0 or 1. Returns the line; 0 = none does. */
+static int assigned_line(
 	const struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner, uint64_t *value)
 {
 	for (int line = loop_line - 1; line > 0 && line > loop_line - SEARCH_LINES; line--) {
 		const char *text = stacks_lines_text(lines, owner, seen->file, line);
 		if (text && is_assignment(text, seen->loop.name, value) && *value <= 1)
-			return true;
+			return line;
 	}
-	return false;
+	return 0;
 }
 
 /* A while loop counts its epochs from what its variable is at first; if that is not known, "<=" in its line means that
@@ -131,16 +132,16 @@ static uint64_t first_value(
 	uint64_t value;
 	const char *text = loop_line > 0 ? stacks_lines_text(lines, owner, seen->file, loop_line) : NULL;
 	uint64_t first = text && strncmp(text, "while", 5) == 0 && strstr(text, "<=") ? 1 : 0;
-	return assigned_value(seen, loop_line, lines, owner, &value) ? value : first;
+	return assigned_line(seen, loop_line, lines, owner, &value) ? value : first;
 }
 
 void stacks_loop_note_epoch(struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner)
 {
 	seen->is_epoch = names_epochs(seen->text) && strncmp(seen->text, "while", 5) != 0;
 	bool is_by_one = seen->loop.is_sum && seen->loop.guards.divisor < 2;
-	if (is_by_one && !assigned_value(seen, loop_line, lines, owner, &seen->first_step))
-		seen->first_step = 0;
-	if (is_epoch_int(&seen->loop))
+	seen->first_line = is_by_one ? assigned_line(seen, loop_line, lines, owner, &seen->first_step) : 0;
+	seen->first_step = seen->first_line ? seen->first_step : 0;
+	if (stacks_loop_is_epoch_int(&seen->loop))
 		seen->first_value = first_value(seen, loop_line, lines, owner);
 }
 
@@ -174,32 +175,39 @@ static bool is_of_place(const struct seen *seen, const struct place *place)
 	return strcmp(seen->function, place->function) == 0;
 }
 
-/* Whether an int has counted the epoch in progress, and how far it counts; 0 = unknown. */
+/* Whether an int has counted the epoch in progress, and how far it counts; 0 = unknown. False: that is unknown, for
+ * something that the loop calls counts. */
 static bool is_counted_before(
-	struct stacks_loops *loops, const struct seen *seen, const struct place *place, uint64_t *end)
+	struct stacks_loops *loops, const struct seen *seen, const struct place *place, bool *is_before, uint64_t *end)
 {
 	struct py_loop_bound bound;
 	bool is_read = seen->work.ip && py_loop_bound(loops->reader, &seen->loop, seen->work.ip, &bound);
 	*end = is_read && bound.has_end ? bound.end : 0;
-	if (is_of_place(seen, place) && place->line > 0)
-		return seen->loop.line > 0 && seen->loop.line < place->line;
-	return is_read && bound.is_behind;
+	if (seen->loop.is_compared)
+		return place->steps &&
+			py_loops_sums(loops->reader, &seen->loop, place->steps->loop.code, place->steps->ip, is_before);
+	*is_before = is_of_place(seen, place) && place->line > 0 ? seen->loop.line > 0 && seen->loop.line < place->line
+															 : is_read && bound.is_behind;
+	return true;
 }
 
 /* It must have been seen to advance, and by one with each pass at most. */
 static bool number_of_int(struct stacks_loops *loops, const struct seen *seen, const struct py_loop *loop,
 	const struct place *place, struct stacks_epoch *out)
 {
-	const struct seen *steps = place->steps;
+	const struct seen *steps = place->goes_on ? NULL : place->steps;
 	uint64_t advanced = seen->advanced + (loop->position - seen->loop.position);
+	bool is_before;
 	if (seen->goes_back || loop->position < seen->loop.position || advanced == 0 ||
 		loop->position < seen->first_value || (is_of_place(seen, place) && place->line == 0 && !seen->work.ip) ||
 		(steps && steps->loop.has_position && advanced > steps->restarts + 1u))
 		return false;
 	/* What is assigned above the step loop counts the epoch that begins. */
-	bool is_before = is_counted_before(loops, seen, place, &out->count);
+	if (!is_counted_before(loops, seen, place, &is_before, &out->count))
+		return false;
 	out->number = loop->position - seen->first_value + !is_before;
-	out->count = out->count > seen->first_value ? out->count - seen->first_value : 0;
+	out->count = out->count > seen->first_value ? out->count - seen->first_value : seen->epochs;
+	out->count = out->count >= out->number ? out->count : 0;
 	return out->number > 0;
 }
 
@@ -273,7 +281,7 @@ static bool is_within_counted(const struct stacks_loops *loops, const struct see
 		if (!has_read(loops, epochs->loop.code, depth))
 			return true;
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (is_epoch_int(&seen->loop) && seen->loop.is_compared && stacks_loop_is_inside(epochs, seen))
+		if (stacks_loop_is_epoch_int(&seen->loop) && seen->loop.is_compared && stacks_loop_is_inside(epochs, seen))
 			return true;
 	return false;
 }
@@ -295,7 +303,7 @@ static enum rank rank_of(const struct stacks_loops *loops, const struct seen *se
 	if (!loop->has_position || (steps && !stacks_loop_is_inside(steps, seen)))
 		return RANK_NONE;
 	if (stacks_loop_is_variable(loop))
-		return is_epoch_int(loop) && !seen->is_target ? RANK_INT : RANK_NONE;
+		return stacks_loop_is_epoch_int(loop) && !seen->is_target ? RANK_INT : RANK_NONE;
 	if (seen->is_epoch)
 		return is_within_counted(loops, seen) ? RANK_NONE : RANK_NAMED;
 	bool is_around = steps && is_directly_around(steps, seen) && !stacks_loop_has_seldom(seen, steps);
@@ -326,7 +334,7 @@ static const struct seen *find_around(
 struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops)
 {
 	struct stacks_epoch epoch = { .key = 2 };
-	struct place place = { loops->steps->function, loops->steps->loop.line, loops->steps };
+	struct place place = { loops->steps->function, loops->steps->loop.line, loops->steps, false };
 	const struct seen *found = stacks_loop_is_variable(&loops->steps->loop) && loops->steps->restarts == 0
 		? NULL
 		: find_around(loops, loops->steps, "", 0, 0);
@@ -346,7 +354,7 @@ bool stacks_loops_read_across(
 	struct stacks_loops *loops, const struct seen *epochs, uint64_t *value, struct stacks_epoch *out)
 {
 	struct py_loop loop = epochs->loop;
-	struct place place = { loops->steps->function, loops->steps->loop.line, NULL };
+	struct place place = { loops->steps->function, loops->steps->loop.line, loops->steps, true };
 	if (py_loop_poll(loops->reader, &loop) != PY_LOOP_GOOD)
 		return false;
 	*value = loop.position;
@@ -387,7 +395,7 @@ static const struct seen *find_loader(const struct stacks_loops *loops, const ch
 
 bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int line, struct stacks_epoch *out)
 {
-	struct place place = { function, line, find_loader(loops, function, line) };
+	struct place place = { function, line, find_loader(loops, function, line), false };
 	const struct seen *found = find_around(loops, place.steps, function, line, loops->read_ns);
 	bool is_known = found && read_epoch(loops, found, &place, out);
 	loops->epoch_until_ns = is_known ? 0 : loops->epoch_until_ns;

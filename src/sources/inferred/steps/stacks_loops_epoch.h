@@ -12,6 +12,8 @@ bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int li
 /* Of the text of a line without a body that follows in the same line, if it is a loop: up to its colon. */
 size_t stacks_loop_header_length(const char *text);
 bool stacks_loop_is_variable(const struct py_loop *loop);
+/* "epoch", "self.current_epoch" */
+bool stacks_loop_is_epoch_int(const struct py_loop *loop);
 bool stacks_loop_is_inside(const struct seen *a, const struct seen *b);
 /* Whether most iterations of the outer loop lack the steps, and so are no epochs: `for t in range(n): act(); if t % 50
  * == 0: for i in range(50): update()`. */

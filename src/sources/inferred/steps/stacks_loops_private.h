@@ -10,11 +10,12 @@ enum { STACKS_SEEN_MAX = 96, STACKS_DEPTH_MAX = 8, STACKS_TEXT_SIZE = 128, STACK
 struct seen {
 	struct py_loop loop; /* as last read; site is not valid */
 	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE], text[STACKS_TEXT_SIZE];
-	size_t level;         /* of its frame, 0 = the outermost */
-	uint64_t ip;          /* of its frame, as in struct py_site */
-	size_t around;        /* loops around the current instruction of its frame */
-	bool is_epoch;        /* "epoch" is in its line */
-	uint64_t first_value; /* of an int that counts epochs: what its first epoch has */
+	size_t level;  /* of its frame, 0 = the outermost */
+	uint64_t ip;   /* of its frame, as in struct py_site */
+	size_t around; /* loops around the current instruction of its frame */
+	bool is_epoch; /* "epoch" is in its line */
+	/* Of an int that counts epochs: what its first epoch has; how many an attribute beside it says, 0 = unknown. */
+	uint64_t first_value, epochs;
 	bool goes_back;
 	unsigned forward, anew; /* of an int: readings that found it larger, and those after a loop around it went on */
 	uint64_t stride;        /* what divides all its advances; 0 = there was none */
@@ -26,6 +27,7 @@ struct seen {
 	} work;
 	bool is_placed;      /* what follows is known, and remains */
 	uint64_t first_step; /* what it was before the first step */
+	int first_line;      /* where that is assigned, above its loop; 0 = unknown */
 	bool is_behind;      /* during the work it has counted the step in progress */
 	bool is_target;      /* an int that the `for` itself assigns */
 	unsigned reads, trained,
@@ -100,12 +102,12 @@ struct stacks_loops {
 	bool is_first; /* no pass was before this one */
 	bool is_alone; /* no loop is around the step loop */
 	uint64_t serial;
-	uint64_t caller;        /* what called the function of the step loop, and where; never 0 */
-	uint64_t items;         /* of what the pass iterates over, when it began; 0 = unknown */
-	uint64_t base, yielded; /* as in struct py_counted */
-	uint64_t origin;        /* yielded where the position is 0, modulo 2^64 */
-	uint64_t length;        /* of the pass; 0 = unknown */
-	uint64_t end;           /* of an int that counts the steps: how many there are in all; 0 = unknown */
+	uint64_t caller;                /* what called the function of the step loop, and where; never 0 */
+	uint64_t items;                 /* of what the pass iterates over, when it began; 0 = unknown */
+	uint64_t base, yielded, before; /* as in struct py_counted */
+	uint64_t origin;                /* yielded where the position is 0, modulo 2^64 */
+	uint64_t length;                /* of the pass; 0 = unknown */
+	uint64_t end;                   /* of an int that counts the steps: how many there are in all; 0 = unknown */
 	/* Of an int that ends the step loop, beside the one that counts the steps: how much it advances with each. */
 	struct {
 		const struct seen *seen;

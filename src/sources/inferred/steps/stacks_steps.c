@@ -317,7 +317,10 @@ static struct epoch *find_epoch(
 		.key = counted->epoch_key };
 	stacks_steps_find_mode(steps, counted, text, now_ns, now_ns, &epoch->mode);
 	/* pmtop started in the middle of this epoch: earlier batches are counted, without times. */
-	if (counted->yielded > 1 && counted->yielded > counted->base && !steps->is_emitted && steps->event_count == 0) {
+	bool is_first = !steps->is_emitted && steps->event_count == 0;
+	if (is_first)
+		steps->number += counted->before, steps->counted[MODE_TRAIN] += counted->before;
+	if (is_first && counted->yielded > 1 && counted->yielded > counted->base) {
 		epoch->joined = epoch->emitted = epoch->yielded = counted->yielded;
 		epoch->emitted_ns = epoch->yielded_ns = now_ns;
 		steps->number += counted->yielded;

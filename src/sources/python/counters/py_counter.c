@@ -368,7 +368,7 @@ static bool note_found(struct py_counter *counter, const struct py_found *found,
 	struct epoch *epoch = find_or_begin(counter, found->iterator, now_ns);
 	if (!epoch)
 		return false;
-	if (!found->is_of_loader && !*epoch->location.file) {
+	if (!found->is_of_loader && !*epoch->location.file && !is_named_next(&site->known->code)) {
 		set_location(site, 0, &epoch->location);
 		set_caller(sample, (size_t)(site - sample->sites), &epoch->location);
 	}

@@ -27,7 +27,8 @@ struct py_counted {
 	 */
 	uint64_t caller;
 	uint64_t yielded;
-	uint64_t base; /* of a pass that continues an epoch: batches of its earlier passes, included in yielded; else 0 */
+	uint64_t base;   /* of a pass that continues an epoch: batches of its earlier passes, included in yielded; else 0 */
+	uint64_t before; /* of the first pass of a loop: batches of earlier epochs, which no pass had */
 	/* the now_ns of the call that read it; older than the current call's if it kept changing */
 	int64_t read_ns;
 	/* the last two reads that found it further than before; 0 = there was none */

@@ -154,3 +154,37 @@ bool py_bound_read(struct py_iterators *iterators, const struct py_loop *loop, u
 	out->has_end = out->end > 0;
 	return true;
 }
+
+/* Names of attributes are interned: the same object in all code. */
+bool py_bound_sums(
+	struct py_iterators *iterators, const struct py_loop *compared, uint64_t code, uint64_t ip, bool *is_before)
+{
+	const struct py_process *process = iterators->process;
+	const struct py_loop_code *own = py_loop_code_checked(iterators->codes, compared->code),
+							  *other = py_loop_code_checked(iterators->codes, code);
+	const struct py_store *store = own && own->bytecode ? find_store(own, compared) : NULL;
+	int64_t offset = py_loop_offset(&process->location.layout, code, ip);
+	unsigned before = 0, behind = 0;
+	uint64_t wanted, name;
+	if (!store || store->role != PY_ROLE_STORE_ATTRIBUTE || !other || !other->bytecode ||
+		!py_loop_item(process, own->names, store->index, &wanted))
+		return false;
+	for (size_t i = 0; i < other->bytecode->sum_count; i++) {
+		const struct py_sum *sum = &other->bytecode->sums[i];
+		bool is_it = py_loop_item(process, other->names, sum->name, &name) && name == wanted;
+		before += is_it && (int64_t)sum->offset < offset;
+		behind += is_it && (int64_t)sum->offset > offset;
+	}
+	*is_before = before > 0;
+	return (before > 0) != (behind > 0);
+}
+
+uint64_t py_bound_epochs(struct py_iterators *iterators, uint64_t object)
+{
+	static const char *const names[] = { "max_epochs", "num_epochs", "n_epochs", "total_epochs", "epochs" };
+	uint64_t epochs;
+	for (size_t i = 0; object && i < sizeof names / sizeof *names; i++)
+		if (py_attributes_int(&iterators->attributes, object, names[i], &epochs))
+			return epochs;
+	return 0;
+}

@@ -12,7 +12,7 @@
 
 #include "src/sources/python/code/py_opcodes.h"
 
-enum { PY_CODE_LOOPS_MAX = 128, PY_STORES_MAX = 256, PY_EXITS_MAX = 32, PY_NO_LOOP = -1 };
+enum { PY_CODE_LOOPS_MAX = 128, PY_STORES_MAX = 256, PY_EXITS_MAX = 32, PY_SUMS_MAX = 16, PY_NO_LOOP = -1 };
 enum { PY_OPERAND_NAMES = 4, PY_EXIT_SIDES = 2 };
 #define PY_NO_INDEX UINT32_MAX
 /* In place of the index of a constant: an int itself, below 256. */
@@ -81,6 +81,11 @@ struct py_store {
 	bool is_rebound;  /* of these: the loop assigns the variable that leads to it: `state = state.next()` */
 };
 
+/* `x.name += 1` in no loop. */
+struct py_sum {
+	uint32_t name, offset; /* index into co_names */
+};
+
 /* A comparison of which one result ends its loop, without an exception, and the other one does not. */
 struct py_exit {
 	int loop;
@@ -97,10 +102,11 @@ struct py_bytecode {
 	unsigned char *loop_at;
 	unsigned char *is_after_yield;
 	bool is_generator;
-	size_t loop_count, store_count, exit_count;
+	size_t loop_count, store_count, exit_count, sum_count;
 	struct py_code_loop loops[PY_CODE_LOOPS_MAX];
 	struct py_store stores[PY_STORES_MAX];
 	struct py_exit exits[PY_EXITS_MAX];
+	struct py_sum sums[PY_SUMS_MAX];
 };
 
 struct py_code_bytes {

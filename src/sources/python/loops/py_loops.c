@@ -394,3 +394,10 @@ bool py_loop_bound(struct py_loops *loops, const struct py_loop *loop, uint64_t 
 {
 	return py_bound_read(&loops->iterators, loop, ip, out);
 }
+
+bool py_loops_sums(struct py_loops *loops, const struct py_loop *compared, uint64_t code, uint64_t ip, bool *is_before)
+{
+	return py_bound_sums(&loops->iterators, compared, code, ip, is_before);
+}
+
+uint64_t py_loops_epochs(struct py_loops *loops, uint64_t object) { return py_bound_epochs(&loops->iterators, object); }

@@ -156,6 +156,11 @@ enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop);
 bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end);
 /* `ip`: as in struct py_site, an instruction of the loop's work. False: the loop's code is gone. */
 bool py_loop_bound(struct py_loops *loops, const struct py_loop *loop, uint64_t ip, struct py_loop_bound *out);
+/* Whether code that a loop calls adds to the attribute that the loop compares, outside of its own loops: *is_before:
+ * above this instruction, else below. False: it does not, or both, or that is unknown. */
+bool py_loops_sums(struct py_loops *loops, const struct py_loop *compared, uint64_t code, uint64_t ip, bool *is_before);
+/* An int attribute of this object that is named as the number of epochs: "max_epochs"; 0 = it has none. */
+uint64_t py_loops_epochs(struct py_loops *loops, uint64_t object);
 /* A float variable that a loop of this sampled frame assigns, and whose name is that of a loss ("loss", "train_loss",
  * "lossf"). False: there is none, or it is NaN. */
 bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t frame_index, double *out);
