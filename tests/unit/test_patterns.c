@@ -300,6 +300,9 @@ START_TEST(slow_first_batches_of_epochs_name_persistent_workers)
 	ck_assert_double_eq(pattern->period, 60);
 	ck_assert_uint_eq(pattern->count, 4);
 	ck_assert_str_eq(pattern->candidate, "epoch length 60; persistent_workers=False");
+	const struct batch *ring = steps.run.tracks[0].ring;
+	ck_assert(patterns_plan(&steps.patterns, &steps.run, &ring[180]));
+	ck_assert(!patterns_plan(&steps.patterns, &steps.run, &ring[181]));
 	close_run();
 }
 END_TEST

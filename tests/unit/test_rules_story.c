@@ -11,6 +11,9 @@
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/rules/alerts_list.h"
+#include "src/rules/rule_book.h"
+#include "src/rules/rule_context.h"
+#include "src/rules/rule_text.h"
 #include "tests/support/story.h"
 #include "tests/support/suite.h"
 
@@ -164,6 +167,38 @@ START_TEST(a_late_attach_gives_the_same_shares)
 }
 END_TEST
 
+/* Any epoch has something to begin. */
+START_TEST(first_batches_of_epochs_that_cost_little_are_no_warning)
+{
+	static const struct {
+		double period, slow_s;
+		bool is_epoch_first;
+		enum truth is_warned_of;
+	} cases[] = {
+		{ 110, 0.0155, true, TRUTH_NO },   /* 1.3 % of the time */
+		{ 110, 0.0155, false, TRUTH_YES }, /* as every 110th batch */
+		{ 110, 0.03, true, TRUTH_YES },    /* 3.3 % */
+		{ 110, 0.01, false, TRUTH_NO },    /* 0.5 % */
+	};
+	static struct rule_cache cache;
+	struct context context;
+	struct patterns patterns = { .renewed_ns = 1, .count = 1 };
+	struct rule_book *book = rule_book_new();
+	const struct rule *rule = rule_find(book, "slow_period");
+	emit();
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		patterns.list[0] = (struct pattern){ .kind = PATTERN_PERIOD,
+			.period = cases[i].period,
+			.before_s = 0.0064,
+			.after_s = cases[i].slow_s,
+			.is_epoch_first = cases[i].is_epoch_first };
+		rule_context_init(&context, &cache, model, 0, &patterns);
+		ck_assert_int_eq(rule_terms_hold(&rule->terms, &context, NULL), cases[i].is_warned_of);
+	}
+	rule_book_free(book);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rules on a story");
@@ -177,6 +212,7 @@ int main(void)
 	tcase_add_test(tests, data_loaded_between_the_batches_is_data);
 	tcase_add_test(tests, a_planted_leak_is_memory_growth_of_that_size_a_batch);
 	tcase_add_test(tests, a_late_attach_gives_the_same_shares);
+	tcase_add_test(tests, first_batches_of_epochs_that_cost_little_are_no_warning);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
