@@ -72,6 +72,10 @@ NUMBER(flagged_lost_apart)
 {
 	return of_steps(context, context->lost_apart_s / (context->mean_s * (double)context->steps * 3 / 4));
 }
+NUMBER(flagged_excess)
+{
+	return context->flagged ? of_steps(context, context->lost_s / (double)context->flagged) : NAN;
+}
 NUMBER(flagged_explained) { return of_steps(context, (double)context_cause(context)->explained); }
 NUMBER(flagged_slow) { return context_cause(context)->explained ? context_cause(context)->slow_ratio : NAN; }
 NUMBER(flagged_cause_share)
@@ -316,6 +320,7 @@ static const struct figure rows[] = {
 		"flagged batches outside the quarter of the steps with the most (one disturbance flags several)"),
 	RUN_NUMBER("flagged.lost_apart_ratio", PERCENT, flagged_lost_apart,
 		"their excess over the median ÷ the time of the other three quarters"),
+	RUN_NUMBER("flagged.excess_s", SECONDS, flagged_excess, "their mean excess over the median"),
 	RUN_NUMBER("flagged.explained", COUNT, flagged_explained,
 		"number of explained batches among the newest eight flagged ones"),
 	RUN_NUMBER("flagged.slow_ratio", FACTOR, flagged_slow, "their step ÷ the baseline"),
