@@ -175,6 +175,16 @@ static bool is_of_place(const struct seen *seen, const struct place *place)
 	return strcmp(seen->function, place->function) == 0;
 }
 
+/* A loop of the function with the steps, as last read; the line of the steps may not be known yet. */
+static const struct seen *find_of_place(const struct stacks_loops *loops, const struct place *place)
+{
+	const struct seen *found = place->steps;
+	for (const struct seen *seen = loops->seen; !found && seen < loops->seen + loops->seen_count; seen++)
+		if (seen->read_ns == loops->read_ns && !stacks_loop_is_variable(&seen->loop) && is_of_place(seen, place))
+			found = seen;
+	return found;
+}
+
 /* Whether an int has counted the epoch in progress, and how far it counts; 0 = unknown. False: that is unknown, for
  * something that the loop calls counts. */
 static bool is_counted_before(
@@ -183,9 +193,10 @@ static bool is_counted_before(
 	struct py_loop_bound bound;
 	bool is_read = seen->work.ip && py_loop_bound(loops->reader, &seen->loop, seen->work.ip, &bound);
 	*end = is_read && bound.has_end ? bound.end : 0;
-	if (seen->loop.is_compared)
-		return place->steps &&
-			py_loops_sums(loops->reader, &seen->loop, place->steps->loop.code, place->steps->ip, is_before);
+	if (seen->loop.is_compared) {
+		const struct seen *steps = find_of_place(loops, place);
+		return steps && py_loops_sums(loops->reader, &seen->loop, steps->loop.code, steps->ip, is_before);
+	}
 	*is_before = is_of_place(seen, place) && place->line > 0 ? seen->loop.line > 0 && seen->loop.line < place->line
 															 : is_read && bound.is_behind;
 	return true;
