@@ -357,8 +357,7 @@ struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops)
 const struct seen *stacks_loops_find_across(const struct stacks_loops *loops)
 {
 	const struct seen *found = find_around(loops, loops->steps, "", 0, 0);
-	return found && (found->is_epoch || stacks_loop_is_variable(&found->loop)) && !found->loop.is_compared ? found
-																										   : NULL;
+	return found && (found->is_epoch || stacks_loop_is_variable(&found->loop)) ? found : NULL;
 }
 
 bool stacks_loops_read_across(
