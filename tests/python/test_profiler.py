@@ -13,7 +13,7 @@ from pmtop._profiling import gpu_peak as _gpu_peak
 from pmtop._profiling import machine as _machine
 from pmtop._profiling import flops as _profiler_torch
 from pmtop._profiling import sampler as _sampler
-from pmtop._profiling.metrics import LEAK_MB, diagnose_performance_issues, is_leak
+from pmtop._profiling.metrics import LEAK_MB, Mean, diagnose_performance_issues, is_leak
 from pmtop.profiler import SPAN_NAMES_MAX
 from region_events import Region
 
@@ -324,6 +324,17 @@ def test_the_system_report_has_means_and_peaks():
     assert samples >= 3 and 0 < report.avg_cpu_percent <= report.peak_cpu_percent <= 100
     assert 0 < report.avg_memory_percent <= report.peak_memory_percent < 100
     assert report.avg_network_sent_mb_per_s is None or report.avg_network_sent_mb_per_s >= 0
+
+
+def test_no_mean_is_above_its_peak():
+    mean = Mean()
+    assert mean.mean() is None
+    for _ in range(3):                                   # 0.1 + 0.1 + 0.1 is more than 0.3
+        mean.add(0.1)
+    assert mean.mean() == mean.peak == 0.1
+    mean.add(None)
+    mean.add(0.0)
+    assert mean.mean() == pytest.approx(0.075) and mean.peak == 0.1
 
 
 def test_a_copy_has_the_settings_without_the_measurements():

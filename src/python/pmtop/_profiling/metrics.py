@@ -126,7 +126,8 @@ class Mean:
             self.peak = figure if self.peak is None else max(self.peak, figure)
 
     def mean(self) -> Optional[float]:
-        return self.total / self.count if self.count else None
+        """At most the peak: the sum of equal figures, rounded, may give more."""
+        return None if self.peak is None else min(self.total / self.count, self.peak)
 
 
 class SystemSums:
