@@ -407,6 +407,24 @@ START_TEST(steps_that_get_slower_are_a_drift)
 }
 END_TEST
 
+/* By chance, a small drift begins where an epoch does. */
+START_TEST(the_begin_of_an_epoch_is_a_lead_to_large_drifts_only)
+{
+	open_run();
+	struct pattern drift = {
+		.kind = PATTERN_DRIFT, .before_s = 0.1, .after_s = 0.13, .phase = NAME_NONE, .what = "unknown"
+	};
+	ck_assert(!pattern_has_lead(&drift, &steps.run));
+	snprintf(drift.candidate, sizeof drift.candidate, "epoch 3 begins there");
+	ck_assert(pattern_has_lead(&drift, &steps.run));
+	drift.after_s = 0.12;
+	ck_assert(!pattern_has_lead(&drift, &steps.run));
+	snprintf(drift.what, sizeof drift.what, "forward: waiting for a CPU");
+	ck_assert(pattern_has_lead(&drift, &steps.run));
+	close_run();
+}
+END_TEST
+
 START_TEST(a_burst_and_positions_in_the_epoch_are_no_drift)
 {
 	open_run();
@@ -585,6 +603,7 @@ int main(void)
 	tcase_add_test(tests, published_accumulation_is_no_pattern);
 	tcase_add_test(tests, drift_says_since_when_and_is_withdrawn);
 	tcase_add_test(tests, steps_that_get_slower_are_a_drift);
+	tcase_add_test(tests, the_begin_of_an_epoch_is_a_lead_to_large_drifts_only);
 	tcase_add_test(tests, a_burst_and_positions_in_the_epoch_are_no_drift);
 	tcase_add_test(tests, two_kinds_are_named_by_their_size);
 	tcase_add_test(tests, a_changing_mix_of_sizes_is_no_drift);

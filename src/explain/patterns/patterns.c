@@ -18,6 +18,7 @@
 #include "src/explain/patterns/patterns_times.h"
 #include "src/model/run/steps/tracks.h"
 
+#define CHANCE_DRIFT_MAX 1.25
 enum { ROUNDS_MAX = 6 };
 /* The search costs more with more steps, and a few new ones change little: it waits for one new step per STEPS_A_READ
  * steps, and a second per STEPS_A_SECOND. */
@@ -245,7 +246,9 @@ static bool has_cause(const struct pattern *pattern) { return strstr(pattern->wh
 bool pattern_has_lead(const struct pattern *pattern, const struct run *run)
 {
 	enum phase_kind kind = pattern->phase == NAME_NONE ? PHASE_FORWARD : phase_kind(run, pattern->phase);
-	return pattern->candidate[0] || pattern->has_line || has_cause(pattern) ||
+	/* Small drifts come and go with the machine, and some begin near an epoch's begin by chance. */
+	bool is_chance = pattern->kind == PATTERN_DRIFT && pattern->after_s < CHANCE_DRIFT_MAX * pattern->before_s;
+	return (pattern->candidate[0] && !is_chance) || pattern->has_line || has_cause(pattern) ||
 		(kind != PHASE_FORWARD && kind != PHASE_BACKWARD);
 }
 
