@@ -40,6 +40,11 @@ def resumed(start_epoch=7, epochs=500):
             work(epoch + 1)
 
 
+def resumed_at_none(start_epoch=0, epochs=499):
+    for epoch in range(start_epoch, epochs + 1):
+        one_pass(epoch + 1)
+
+
 def counted():
     epoch = 0
     while epoch < 500:

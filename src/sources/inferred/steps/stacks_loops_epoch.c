@@ -53,13 +53,33 @@ size_t stacks_loop_header_length(const char *text)
 	return strlen(text);
 }
 
+/* f"Epoch {epoch}", "Epoch %d" % epoch: a text that is made anew in each epoch. */
+static bool is_formatted(const char *text, const char *at)
+{
+	char quote = '\0';
+	const char *begin = text, *before = at;
+	for (const char *c = text; c < at; c++)
+		if (quote ? *c == quote : *c == '"' || *c == '\'') {
+			quote = quote ? '\0' : *c;
+			begin = c + 1;
+		}
+	if (quote) {
+		size_t length = strcspn(begin, quote == '"' ? "\"" : "'");
+		return memchr(begin, '{', length) || memchr(begin, '%', length);
+	}
+	while (before > text && (isalnum((unsigned char)before[-1]) || strchr("_. (", before[-1])))
+		before--;
+	return before > text && before[-1] == '%';
+}
+
 /* Not in "range(steps_per_epoch)", "steps_in_epoch" or "for batch in epoch_iterator": such loops are inside an epoch.
  */
 static bool names_epochs(const char *text)
 {
-	static const char *const of_one[] = { "per_", "in_", "of_" };
+	static const char *const of_one[] = { "per_", "in_", "of_", "format(" };
 	for (const char *at = text; (at = strcasestr(at, "epoch")); at++) {
-		bool is_of_one = strncasecmp(at, "epoch_iter", 10) == 0 || strncasecmp(at, "epoch_data", 10) == 0;
+		bool is_of_one =
+			strncasecmp(at, "epoch_iter", 10) == 0 || strncasecmp(at, "epoch_data", 10) == 0 || is_formatted(text, at);
 		for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++) {
 			size_t length = strlen(of_one[i]);
 			is_of_one |= (size_t)(at - text) >= length && strncasecmp(at - length, of_one[i], length) == 0;
@@ -157,8 +177,8 @@ static bool counts_from_one(const char *text)
 static bool number_of_for(const struct seen *seen, const struct py_loop *loop, struct stacks_epoch *out)
 {
 	uint64_t item, end;
-	bool is_from_one = counts_from_one(seen->text);
 	if (py_loop_range_item(loop, &item, &end)) {
+		bool is_from_one = (loop->is_relative || item + 1 != loop->position) && counts_from_one(seen->text);
 		if (!*seen->text && item + 1 != loop->position)
 			return false;
 		out->number = item + !is_from_one;
