@@ -100,6 +100,18 @@ def further_iterators(run):
         run.step(batch, *two)
 
 
+class Endless(torch.utils.data.Sampler):
+    def __iter__(self):
+        while True:
+            yield from torch.randperm(40).tolist()
+
+
+def endless_by_hand(run):
+    batches = iter(DataLoader(labelled(10).dataset, sampler=Endless(), batch_size=8))
+    for _ in range(25):
+        run.step(next(batches))
+
+
 def cycled_by_hand(run):
     main, more = itertools.cycle(labelled(10)), iter(unlabelled())
     for _ in range(25):
@@ -150,10 +162,10 @@ def evaluated_after_some_steps(run):
                     run.model(x)
 
 
-LOOPS = [for_and_two, for_and_two_apart, by_hand_and_two, two_and_by_hand, two_of_which_one_is_looped_over, batches_and_two, further_iterators,
+LOOPS = [for_and_two, for_and_two_apart, by_hand_and_two, two_of_which_one_is_looped_over, batches_and_two, further_iterators, endless_by_hand,
          cycled_by_hand, kept_and_read_sometimes, kept_after_a_look, kept_and_fetched_for_the_next_step, in_turn_with_loops, evaluated_after_some_steps]
-EPOCHS = {further_iterators: [10, 10, 5], cycled_by_hand: [10, 15], kept_and_read_sometimes: [25, 25], kept_and_fetched_for_the_next_step: [25, 25],
-          in_turn_with_loops: [2, 4] * 5}
+EPOCHS = {further_iterators: [], endless_by_hand: [], cycled_by_hand: [10, 15], kept_and_read_sometimes: [25, 25],
+          kept_and_fetched_for_the_next_step: [25, 25], in_turn_with_loops: [2, 4] * 5}
 
 
 @pytest.mark.parametrize("loop", LOOPS)

@@ -349,6 +349,8 @@ END_TEST
 
 enum { LOOP_RUN = 1, LOOP_LANE = 1, LOOP_LENGTH = 40 };
 
+static const struct run_state no_epochs = { .loss = NAN };
+
 static struct record *loop_record(struct script *script, enum record_kind kind, double at_s)
 {
 	struct record *record = script_event(script, kind, LOOP_LANE, at_s);
@@ -388,10 +390,10 @@ static void loop_pass(struct script *script, double at_s, uint64_t index)
 	record->state = state;
 }
 
-/* Of `passes` passes of the loop, the program publishes a step in each `each`th. */
-static void run_beside_a_loop(struct script *script, uint64_t passes, uint64_t each)
+/* Of `passes` passes of the loop, the program publishes a step in each `each`th. `state`: what it publishes of epochs.
+ */
+static void run_beside_a_loop(struct script *script, uint64_t passes, uint64_t each, const struct run_state *state)
 {
-	script_open(script, NULL);
 	script_apply(script, 0.5);
 	open_loop(script, 1);
 	for (uint64_t i = 0; i < passes; i++) {
@@ -399,8 +401,7 @@ static void run_beside_a_loop(struct script *script, uint64_t passes, uint64_t e
 		loop_pass(script, at_s, i);
 		if ((i + 1) % each == 0)
 			script_whole_batch(script, at_s, at_s + 0.8, at_s + 0.95);
-		struct run_state none = { .loss = NAN };
-		script_state(script, &none);
+		script_state(script, state);
 		script_apply(script, at_s + 0.95);
 	}
 }
@@ -408,7 +409,8 @@ static void run_beside_a_loop(struct script *script, uint64_t passes, uint64_t e
 START_TEST(steps_without_epochs_have_those_of_the_loop_that_passes_with_them)
 {
 	struct script script;
-	run_beside_a_loop(&script, 20, 1);
+	script_open(&script, NULL);
+	run_beside_a_loop(&script, 20, 1, &no_epochs);
 	const struct run *run = script_run(&script);
 	ck_assert(run->has_loop_epochs);
 	ck_assert_uint_eq(run->state.batches_per_epoch, LOOP_LENGTH);
@@ -423,11 +425,39 @@ START_TEST(steps_without_epochs_have_those_of_the_loop_that_passes_with_them)
 }
 END_TEST
 
+/* What was published as epochs were passes over a DataLoader, which the program begins anew within an epoch. */
+START_TEST(withdrawn_epochs_are_those_of_the_loop)
+{
+	struct script script;
+	struct run_state passes = { .epochs_begun = 2, .epoch_index = 1, .batches_in_epoch = 7, .loss = NAN };
+	script_open(&script, NULL);
+	script_event(&script, RECORD_EPOCH_BEGIN, 0, 0.1)->epoch.index = 0;
+	script_apply(&script, 0.2);
+	ck_assert_uint_eq(script_run(&script)->epoch_count, 1);
+	script_meta(&script, "epochs_withdrawn", "2");
+	run_beside_a_loop(&script, 20, 1, &passes);
+	const struct run *run = script_run(&script);
+	ck_assert(run->has_loop_epochs);
+	ck_assert_uint_eq(run_epoch_number(run, run->state.epochs_begun), 3);
+	ck_assert_uint_eq(run->epoch_count, 1);
+	ck_assert_uint_eq(run->epochs[0].index, 2);
+	/* Those that the script publishes itself are epochs. */
+	passes.epochs_begun = 3;
+	passes.epoch_index = 5;
+	script_state(&script, &passes);
+	script_apply(&script, 21);
+	ck_assert(!run->has_loop_epochs);
+	ck_assert_uint_eq(run->state.epoch_index, 5);
+	script_close(&script);
+}
+END_TEST
+
 /* The loop is one over micro-batches, so its length is not that of the steps. */
 START_TEST(steps_have_no_epochs_of_a_loop_that_passes_more_often)
 {
 	struct script script;
-	run_beside_a_loop(&script, 40, 2);
+	script_open(&script, NULL);
+	run_beside_a_loop(&script, 40, 2, &no_epochs);
 	const struct run *run = script_run(&script);
 	ck_assert(!run->has_loop_epochs);
 	ck_assert_uint_eq(run->epoch_count, 0);
@@ -457,6 +487,7 @@ int main(void)
 	tcase_add_test(tests, batches_without_epochs_have_a_plan_too);
 	tcase_add_test(tests, epochs_of_validation_do_not_count_as_epochs_of_the_plan);
 	tcase_add_test(tests, steps_without_epochs_have_those_of_the_loop_that_passes_with_them);
+	tcase_add_test(tests, withdrawn_epochs_are_those_of_the_loop);
 	tcase_add_test(tests, steps_have_no_epochs_of_a_loop_that_passes_more_often);
 	return suite_run(suite);
 }

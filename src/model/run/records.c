@@ -120,6 +120,23 @@ static void follow_sequence(struct lane *lane, uint64_t sequence)
 		lane->next_sequence = sequence < UINT64_MAX ? sequence + 1 : sequence;
 }
 
+/* instrument() has seen that the passes over a DataLoader, published as epochs, are none, and begins no others. */
+static bool has_withdrawn_epochs(const struct run *run)
+{
+	const char *withdrawn = run_meta(run, "epochs_withdrawn");
+	return withdrawn && strtoull(withdrawn, NULL, 10) >= run->state.epochs_begun;
+}
+
+static void withdraw_epochs(struct run *run)
+{
+	run_copy_epochs(run, NULL);
+	run->priv->publishes_epochs = false;
+	run->state.epochs_begun = 0;
+	run->state.epoch_index = 0;
+	run->state.batches_per_epoch = run->state.batches_in_epoch = 0;
+	run->state.in_epoch = false;
+}
+
 static void apply_event(struct run *run, const struct record *record)
 {
 	struct lane *lane = find_lane(run, record->lane);
@@ -129,7 +146,8 @@ static void apply_event(struct run *run, const struct record *record)
 	switch ((enum record_kind)record->kind) {
 	case RECORD_EPOCH_BEGIN:
 		lane_close_step(run, lane, record);
-		run_begin_epoch(run, record->epoch.index, record->time_ns);
+		if (!has_withdrawn_epochs(run))
+			run_begin_epoch(run, record->epoch.index, record->time_ns);
 		break;
 	case RECORD_EPOCH_END:
 		lane_close_step(run, lane, record);
@@ -175,6 +193,8 @@ static void set_state(struct run *run, const struct run_state *state)
 	run->state = *state;
 	run->state.mode = priv->mode = run_mode_of(run, state->mode);
 	priv->publishes_epochs |= state->epochs_begun || state->epochs_planned || state->batches_per_epoch;
+	if (has_withdrawn_epochs(run))
+		withdraw_epochs(run);
 	if (!priv->has_state)
 		priv->was_ended = state->is_ended;
 	priv->has_state = true;
@@ -192,6 +212,8 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 	case RECORD_EPOCHS:
 		run_replace_epochs(run, record->epochs.rows, record->epochs.count, record->epochs.dropped);
 		run->priv->epochs_upto = record->epochs.upto;
+		if (has_withdrawn_epochs(run))
+			withdraw_epochs(run);
 		break;
 	case RECORD_COUNTER: run_set_counter(run, record->counter.name, record->time_ns, record->counter.total); break;
 	case RECORD_OPEN_SPAN: run_set_open_span(run, record); break;

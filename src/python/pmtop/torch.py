@@ -1,11 +1,12 @@
 """Instruments PyTorch: `import pmtop.torch; pmtop.torch.instrument()`, once, before training.
 
-From then on every iteration over a DataLoader is a batch, and every pass over the training loader is an epoch. In a loop without a DataLoader a
-batch is what lies between optimizer steps, and there are no epochs. Forward, criterion (the loss modules of torch.nn), backward, optimizer,
-zero_grad and torch.save are spans, as are copies to a device, waits for it, and the program's own blocks; a forward without gradients within a
-training step, such as a teacher's, is the span "inference". Validation is recognised by disabled gradients or a model in evaluation mode. Results do
-not change, no call waits for a device, and models and checkpoints contain nothing of pmtop. An error of pmtop switches off only one part, with a
-line on standard error.
+From then on every iteration over a DataLoader is a batch, and every pass over the training loader is an epoch, unless the program begins a pass where
+the one before has no batch left (except StopIteration), or asks a loader without a length by next(): then, as in a loop without a DataLoader, in
+which a batch is what lies between optimizer steps, no epochs are published, and pmtop shows those of the program's own loop. Forward, criterion (the
+loss modules of torch.nn), backward, optimizer, zero_grad and torch.save are spans, as are copies to a device, waits for it, and the program's own
+blocks; a forward without gradients within a training step, such as a teacher's, is the span "inference". Validation is recognised by disabled
+gradients or a model in evaluation mode. Results do not change, no call waits for a device, and models and checkpoints contain nothing of pmtop. An
+error of pmtop switches off only one part, with a line on standard error.
 A Trainer of transformers adds its plan and what it logs (pmtop.transformers).
 
 Limits: of two loaders in the same loop the first counts as the main one until it ends; a break out of a loop over a loader with persistent workers is

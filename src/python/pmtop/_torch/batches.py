@@ -16,6 +16,7 @@ until its forward or backward. Some libraries fetch batches ahead: a batch that 
 when that one ends. Without a pass, _torch/steps.py counts optimizer steps."""
 from __future__ import annotations
 
+import sys
 import weakref
 from threading import enumerate as enumerate_threads, get_ident, main_thread
 from typing import Any, Optional
@@ -24,6 +25,7 @@ import torch
 from torch.fx import GraphModule
 
 from .data import LoaderFacts, has_own_iter
+from .epochs import Epochs
 from .modules import ForwardTimes, Optimised
 from .one_pass import Pass, calling_frame, is_plain_loop, kept_iterators
 from .patch import BACKWARD, FORWARD, STEP
@@ -46,8 +48,9 @@ class Loop(StepLoop):
         self.out = out
         self.optimised = optimised
         self.epochs_planned = self.epochs_given = epochs
-        self.batches_max = self.epoch = 0
-        self.divides_all = self.is_in_epoch = False
+        self.batches_max = 0
+        self.divides_all = False
+        self.epochs = Epochs(out)
         self.passes: dict[int, Pass] = {}
         self.facts: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
         self.loaders: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
@@ -76,6 +79,7 @@ class Loop(StepLoop):
             if self.stack and self._is_over(self.stack[-1]):
                 self._end(self.stack[-1])
             now = Pass(loader, iterator, self._facts_of(loader), self._dropped)
+            now.goes_on = isinstance(sys.exc_info()[1], StopIteration)
             now.grad_was_off = not torch.is_grad_enabled()
             self.passes[id(iterator)] = now
         finally:
@@ -327,7 +331,7 @@ class Loop(StepLoop):
     def _is_left(self, top: Pass, now: Pass, is_again: bool) -> bool:
         """Whether the innermost pass is not the one that trains: a validation that was left early, or one that was left for `now`."""
         if top.kind == _VALIDATION:
-            return not self.is_in_epoch and len(self.stack) == 1 and (self.batch is None or bool(self.work))
+            return not self.epochs.is_in and len(self.stack) == 1 and (self.batch is None or bool(self.work))
         return top.is_left_for(now, is_again, bool(self.work & (STEP if self.has_optimizer else BACKWARD)))
 
     def _leave_pass(self, top: Pass) -> None:
@@ -352,12 +356,12 @@ class Loop(StepLoop):
     def _repeat(self, now: Pass) -> None:
         """The iterator of a loader that keeps it for all its epochs begins the next one."""
         now.index = 0
-        if now.kind == _TRAINING and self.is_in_epoch:
-            self.out.epoch_end()
-            self.epoch += 1
+        if now.kind == _TRAINING and self.epochs.is_in:
+            self.epochs.end()
+            self.epochs.index += 1
             self.optimised.is_new_epoch = True
             self._forget_steppers()
-            self.out.epoch_begin(self.epoch)
+            self.epochs.begin()
 
     def _decide(self, now: Pass, trains: bool) -> None:
         """Begins the first batch of a pending pass."""
@@ -393,15 +397,18 @@ class Loop(StepLoop):
         now.kind = _TRAINING
         self.stack.append(now)
         self.watches_forward = not now.facts.trains_in_eval
+        if self.epochs.are_passes and not self.epochs_planned and (now.goes_on or now.is_endless()):
+            self.epochs.withdraw()
+            if self.epochs.begun:
+                self.publish_fact("epochs_withdrawn", self.epochs.begun)
         self._publish_loader(now.facts.outlived_by or now.facts)
         if now.facts.accumulation > 1:
             self.divides_by(now.facts.accumulation, False)
         self.optimised.is_new_epoch = True
         self.has_optimizer = bool(self.optimised.known) and self._sees_steps()
         self._forget_steppers()
-        if not self.is_in_epoch:
-            self.is_in_epoch = True
-            self.out.epoch_begin(self.epoch)
+        if not self.epochs.is_in:
+            self.epochs.begin()
 
     def _push_validation(self, now: Pass) -> None:
         now.kind = _VALIDATION
@@ -428,7 +435,7 @@ class Loop(StepLoop):
             return
         is_open = is_dropped and self.batch is now and not now.is_exhausted
         is_idle = is_open and not self.work
-        if now.kind == _VALIDATION and not (self.is_in_epoch and len(self.stack) == 1):
+        if now.kind == _VALIDATION and not (self.epochs.is_in and len(self.stack) == 1):
             if is_idle and now.index > 1 and self.forwards is not None and self.forwards.classes:
                 self._set_mode("peek")
             self._pop_validation()
@@ -445,10 +452,9 @@ class Loop(StepLoop):
             self._set_mode("peek")
         self._end_batch()
         self.stack.pop()
-        if self.is_in_epoch:
-            self.is_in_epoch = False
-            self.out.epoch_end()
-            self.epoch += now.kind == _TRAINING and not is_peek
+        if self.epochs.is_in:
+            self.epochs.end()
+            self.epochs.index += now.kind == _TRAINING and not is_peek
         self._set_mode("train")
 
     def _flush(self, now: Pass) -> bool:
@@ -541,7 +547,7 @@ class Loop(StepLoop):
     # -- facts
 
     def _publish_loader(self, facts: LoaderFacts) -> None:
-        length = min(facts.length or self.batches_max, self.batches_max or facts.length or 0)
+        length = min(facts.length or self.batches_max, self.batches_max or facts.length or 0) if self.epochs.are_passes else 0
         plan = (self.epochs_planned, length, facts.batch_size or 0)
         if plan != self.plan:
             withdrawn = 0 if self.plan and self.plan[0] else None

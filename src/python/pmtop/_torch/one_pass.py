@@ -33,8 +33,8 @@ _ONE_HOLDER = _references([object()])
 class Pass(_pmtop.PassState):
     """One iterator: its kind, and the index of its next batch."""
 
-    __slots__ = ("__weakref__", "companion", "facts", "grad_was_off", "has_forward", "is_by_hand", "is_exhausted", "is_late", "is_trained", "iterator",
-                 "loader", "outlives", "returned_ns", "trains_beside", "validation", "waiting")
+    __slots__ = ("__weakref__", "companion", "facts", "goes_on", "grad_was_off", "has_forward", "is_asked_by_generator", "is_by_hand", "is_exhausted",
+                 "is_late", "is_trained", "iterator", "loader", "outlives", "returned_ns", "trains_beside", "validation", "waiting")
 
     def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
         super().__init__(iterator, facts.full, facts.batch_size or 0)
@@ -43,9 +43,10 @@ class Pass(_pmtop.PassState):
         self.loader = weakref.ref(loader)
         self.iterator = weakref.ref(iterator, lambda _: on_dropped(self))
         self.facts = facts
-        self.grad_was_off = False
+        self.goes_on = self.grad_was_off = False  # goes_on: it began where another one had no batch left
         self.is_trained = self.has_forward = self.is_exhausted = self.is_late = False  # late: asked beside a batch that had its backward
         self.is_by_hand: Optional[bool] = None  # asked by next(); None before the first request
+        self.is_asked_by_generator = False
         self.trains_beside = False  # it had a backward since its last request beside the innermost pass
         self.validation = "validation"
         self.returned_ns = 0
@@ -59,8 +60,13 @@ class Pass(_pmtop.PassState):
     def asked_by(self, frame: FrameType) -> None:
         """Its first request."""
         self.is_by_hand = frame.f_code.co_code[frame.f_lasti] != _FOR_ITER
+        self.is_asked_by_generator = bool(frame.f_code.co_flags & CO_GENERATOR)
         if is_update_bn(frame):
             self.validation = "update_bn"
+
+    def is_endless(self) -> bool:
+        """Whether it may be: the program asks it by next(), and its loader has no length. A library's generator asks for a `for` over it."""
+        return bool(self.is_by_hand) and not self.facts.length and not self.is_asked_by_generator
 
     def trained_beside(self) -> None:
         """A backward after its last request beside the innermost pass."""
