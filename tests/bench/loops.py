@@ -183,7 +183,7 @@ def row_at(truth, moment):
 
 def as_shown(script, shown):
     """The script as what pmtop shows counts it, and how many of those make a step of the script."""
-    if 'inferred' in shown:
+    if 'inferred' in shown or shown.get('epoch', {}).get('is_inferred'):
         return script._replace(updates=1, pass_length=None)
     if script.pass_length and not script.epochs:
         return script._replace(length=script.pass_length, epochs=sys.maxsize, updates=script.micro_batches)
