@@ -50,7 +50,8 @@ class Watching:
                     return self.objects[seen]
                 seen += 1
             time.sleep(0.05)
-        raise AssertionError(f'not within {SOON_S} s; last: {json.dumps({key: (self.objects or [{}])[-1].get(key) for key in ('code', 'self')})[:6000]}')
+        last = {key: (self.objects or [{}])[-1].get(key) for key in ('code', 'self')}
+        raise AssertionError(f'not within {SOON_S} s; last: {json.dumps(last)[:6000]}')
 
     def wait_for_reason(self, *words):
         return self.wait_for(lambda one: all(word in (stacks_missing(one) or '') for word in words))
