@@ -26,7 +26,7 @@ EXPECTED = {
     'recurrent': ('for batch, i in enumerate(range(0, train_data.size(0) - 1, bptt))', True, 400, 100),
     'generator': ('for x in batches(150)', True, 299, 150),
     'policy': ('for iteration in range(1, 20000)', True, None, None),
-    'plain': ('for it in range(1000000)', False, None, None),
+    'plain': ('for it in range(start, 1000000)', False, None, None),
     'episodes': ('for i_episode in count(1)', True, None, None),
     'one_function': ('for x, y in batches', True, 400, 100),
     'log_every': ('torch DataLoader', True, 200, 130),
@@ -43,7 +43,6 @@ PASS_STEPS, APART = 80, 4      # of passes.py; steps between two polls
 TOTAL_KNOWN = {'carried_counted', 'carried_named', 'compared_before', 'compared_after'}
 JOINED_S = 5                   # attached so late: in the third pass or later
 FROM_START = {'carried_on'}    # attached at once
-UNTIL_3_11 = {'resumed_at_none'}    # later a range's iterator forgets what it began with
 CHOSEN_STEPS = 8
 NEXT_S = 2                     # after which the loop that follows another one is counted
 # What unseen.py does, and why it has no steps.
@@ -268,15 +267,13 @@ def checks():
         add(BUSY, 'keras', keras_without_a_line_of_code)
     for version, path in pythons().items():
         add(BUSY, f'plain, CPython {version}', agrees, path, 'plain')
-    newest = list(pythons().values())[-1]
-    older = [path for version, path in pythons().items() if tuple(map(int, version.split('.')[:2])) < (3, 12)]
+    newest = max(pythons().items(), key=lambda one: [int(part) for part in one[0].split('.')])[1]
     add(SLEEPING, 'loss', a_loss_is_read_where_it_is_a_float, sys.executable)
     add(SLEEPING, 'two loops', the_loop_after_another_counts_soon, newest)
     for kind in UNSEEN:
         add(SLEEPING, f'why, {kind}', says_why, newest, kind)
     for kind in PASSES:
-        for path in older[:1] if kind in UNTIL_3_11 else [newest]:
-            add(SLEEPING, f'passes, {kind}', an_epoch_is_right_or_unknown, path, kind)
+        add(SLEEPING, f'passes, {kind}', an_epoch_is_right_or_unknown, newest, kind)
     return found
 
 

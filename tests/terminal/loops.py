@@ -59,7 +59,7 @@ EXPECTED = {
     'losses': {'range': ('range', 0, 20)},
 }
 # Since 3.12 a range iterator does not say where it began, and the code tells it only where it is a call with a constant.
-RELATIVE_SINCE_12 = {'ranges': {'of_variable', 'of_iter', 'of_choice', 'used'}, 'comprehensions': set(), 'generators': {'expression'}}
+RELATIVE_SINCE_12 = {'ranges': {'of_iter', 'of_choice', 'used'}, 'comprehensions': set(), 'generators': {'expression'}}
 RELATIVE = {'islices': {'from_five'}, 'wrapped': {'chain', 'cycle', 'repeat_of_variable', 'accumulate', 'tee'}, 'generators': {'while_behind'}}
 SINCE = {'wrapped.batched': 12, 'wrapped.pairwise': 10, 'wrapped.pairwise_enumerated': 10}
 # The iterator was advanced before the loop began, so its position is larger than the loop's.

@@ -14,8 +14,8 @@ def update(weights, x):
         weights[part:part + 20] = [w - 0.001 * error * v for w, v in zip(weights[part:part + 20], x[part:part + 20])]
 
 
-def main():
-    for it in range(1000000):
+def main(start=0):
+    for it in range(start, 1000000):
         update(weights, [random.random() for _ in weights])
         step(it + 1)
 

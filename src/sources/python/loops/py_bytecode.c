@@ -210,6 +210,12 @@ static void read_call(const struct py_graph *graph, int call, struct py_iterated
 		out->first = constant_at(graph, first, count > 1 ? starts[count - 2] : end);
 		out->last = constant_at(graph, starts[0], end);
 	}
+	if (count > 1) {
+		/* One instruction may load the first two. */
+		bool is_half = starts[count - 2] == first;
+		struct py_cursor cursor = { is_half ? first : starts[count - 2] - 1, is_half };
+		out->has_start = py_operand_read(graph, &cursor, &out->start) && cursor.at == first - 1 && !cursor.is_half;
+	}
 }
 
 static void read_iterated(const struct py_graph *graph, int header, struct py_iterated *out)

@@ -20,12 +20,26 @@ enum { PY_OPERAND_NAMES = 4, PY_EXIT_SIDES = 2 };
 /* With the index of a constant, or PY_SMALL_INT: a key, and no attribute's name. */
 #define PY_OPERAND_KEY UINT32_C(0x40000000)
 
+/* "step", "args.max_steps", "self.config.steps", "state['step']", 1000; "args.max_steps - 1". */
+struct py_operand {
+	enum py_role role; /* PY_ROLE_LOCAL, _CELL, _GLOBAL, _NAME, or _CONSTANT */
+	uint32_t index;    /* as that role's instruction has it, or PY_SMALL_INT */
+	/* Attributes and items of it, each of the one before: indices into co_names, or PY_OPERAND_KEY. */
+	size_t name_count;
+	uint32_t names[PY_OPERAND_NAMES];
+	int shift_sign; /* 1: a constant is added, -1: subtracted, 0: neither */
+	uint32_t shift; /* that constant, as index of one */
+};
+
 /* What a `for` iterates over, where its code is one call of a global by its name, or one local. */
 struct py_iterated {
 	uint32_t callee;         /* index into co_names; PY_NO_INDEX: no such call */
 	uint32_t argument_count; /* of the call */
 	uint32_t first, last; /* index into co_consts of its first and last argument; PY_NO_INDEX: they are no constants */
 	bool has_keywords;
+	/* Its first argument of several, where it is a variable, an attribute or an item. */
+	bool has_start;
+	struct py_operand start;
 	uint32_t local; /* index of the local; PY_NO_INDEX: it is none */
 };
 
@@ -54,17 +68,6 @@ struct py_code_loop {
 	/* A `yield from` in no loop, before which nothing was yielded. */
 	bool is_first_delegation;
 	struct py_iterated iterated;
-};
-
-/* "step", "args.max_steps", "self.config.steps", "state['step']", 1000; "args.max_steps - 1". */
-struct py_operand {
-	enum py_role role; /* PY_ROLE_LOCAL, _CELL, _GLOBAL, _NAME, or _CONSTANT */
-	uint32_t index;    /* as that role's instruction has it, or PY_SMALL_INT */
-	/* Attributes and items of it, each of the one before: indices into co_names, or PY_OPERAND_KEY. */
-	size_t name_count;
-	uint32_t names[PY_OPERAND_NAMES];
-	int shift_sign; /* 1: a constant is added, -1: subtracted, 0: neither */
-	uint32_t shift; /* that constant, as index of one */
 };
 
 /* An assignment in a loop, to a variable that no loop inside that one assigns. Of attributes and items only sums:

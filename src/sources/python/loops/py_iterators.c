@@ -4,6 +4,7 @@
 
 #include "src/sources/python/loops/py_advance.h"
 #include "src/sources/python/loops/py_itertools.h"
+#include "src/sources/python/loops/py_ranges.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
@@ -19,14 +20,11 @@ static const unsigned char form_words[PY_FORMS] = { 2, 6, 5, 4, 4, 3, 7, 2, 5, 4
 
 size_t py_iterator_words(unsigned form) { return form < PY_FORMS ? form_words[form] : 0; }
 
-/* The item after the last one of a range: the same whatever has been delivered. */
-static uint64_t range_end(const uint64_t *value) { return value[2] + value[3] * value[4]; }
-
 static bool range_position(const struct py_loop_guards *guards, const uint64_t *value, uint64_t *position)
 {
 	int64_t distance = (int64_t)(value[2] - guards->origin), step = (int64_t)value[3];
-	if (step == 0 || value[4] > INT64_MAX || range_end(value) != range_end(guards->value) || distance % step != 0 ||
-		distance / step < 0)
+	if (step == 0 || value[4] > INT64_MAX || py_range_end(value) != py_range_end(guards->value) ||
+		distance % step != 0 || distance / step < 0)
 		return false;
 	*position = (uint64_t)(distance / step);
 	return true;
@@ -116,20 +114,6 @@ uint64_t py_iterator_length(
 	return is_known ? length : 0;
 }
 
-bool py_iterator_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end)
-{
-	const struct py_loop_guards *guards = &loop->guards;
-	bool has_index = guards->form == PY_FORM_RANGE_INDEX;
-	uint64_t origin = has_index ? guards->value[3] : guards->origin;
-	if ((!has_index && guards->form != PY_FORM_RANGE_REST) || !loop->has_position || guards->divisor || guards->ahead ||
-		guards->value[has_index ? 4 : 3] != 1 || (loop->position == 0 && !loop->is_relative) ||
-		origin + loop->position == 0 || origin + loop->position > INT64_MAX)
-		return false;
-	*item = origin + loop->position - 1;
-	*end = has_index ? guards->value[3] + guards->value[5] : range_end(guards->value);
-	return true;
-}
-
 /* -- where a position starts -- */
 
 static void measure(const struct py_measuring *at, uint64_t object, struct py_loop *out);
@@ -139,34 +123,6 @@ const struct py_loop_call *py_measure_call_of(const struct py_measuring *at, con
 	const struct py_loop_call *call =
 		at->loop ? &at->frame->code->calls[at->loop - at->frame->code->bytecode->loops] : NULL;
 	return call && strcmp(call->callee, name) == 0 ? call : NULL;
-}
-
-/* The range object itself, if the loop is over a local that still has it. */
-static bool origin_of_local(const struct py_measuring *at, const uint64_t *value, uint64_t *out)
-{
-	const struct py_process *process = at->iterators->process;
-	uint64_t items[4], start, step, length, object;
-	uint32_t local = at->loop ? at->loop->iterated.local : PY_NO_INDEX;
-	if (local == PY_NO_INDEX || local >= at->frame->local_count)
-		return false;
-	object = at->frame->objects[local];
-	if (!py_is(process, object, PY_RANGE) || !remote_read(process->pid, object + INNER, items, sizeof items) ||
-		!py_int_read(process, items[0], &start) || !py_int_read(process, items[2], &step) ||
-		!py_int_read(process, items[3], &length) || step != value[3] || start + step * length != range_end(value))
-		return false;
-	*out = start;
-	return true;
-}
-
-static bool origin_of_range(const struct py_measuring *at, const uint64_t *value, uint64_t *out)
-{
-	if (origin_of_local(at, value, out))
-		return true;
-	const struct py_loop_call *call = py_measure_call_of(at, "range");
-	if (!call || at->loop->iterated.has_keywords)
-		return false;
-	*out = at->loop->iterated.argument_count == 1 ? 0 : call->first;
-	return at->loop->iterated.argument_count == 1 ? value[3] == 1 : call->has_first;
 }
 
 bool py_measure_origin_of_call(const struct py_measuring *at, const char *name, uint32_t number, uint64_t *out)
@@ -199,24 +155,6 @@ void py_measure_position(const struct py_measuring *at, struct py_loop *out)
 		out->guards.form = PY_FORM_NONE;
 	if (!out->has_position || out->is_relative)
 		out->length = 0;
-}
-
-static void measure_range(const struct py_measuring *at, uint64_t object, struct py_loop *out)
-{
-	bool has_index = at->iterators->process->location.layout.minor <= 11;
-	uint64_t *value = out->guards.value;
-	if (!py_measure_source(at, object, has_index ? PY_FORM_RANGE_INDEX : PY_FORM_RANGE_REST, out))
-		return;
-	if (has_index) {
-		out->length = value[5];
-	} else {
-		out->is_relative = !origin_of_range(at, value, &out->guards.origin);
-		if (out->is_relative)
-			out->guards.origin = value[2];
-	}
-	py_measure_position(at, out);
-	if (!has_index && out->has_position && !out->is_relative)
-		out->length = out->position + value[4];
 }
 
 static void measure_indexed(const struct py_measuring *at, uint64_t object, enum py_form form, struct py_loop *out)
@@ -489,7 +427,7 @@ static void measure(const struct py_measuring *at, uint64_t object, struct py_lo
 	case PY_CLASS_LOADER: out->has_loader = true; break;
 	case PY_CLASS_RANGE:
 		out->kind = PY_LOOP_RANGE;
-		measure_range(at, object, out);
+		py_measure_range(at, object, out);
 		break;
 	case PY_CLASS_ENUMERATE:
 		out->kind = PY_LOOP_ENUMERATE;

@@ -29,8 +29,6 @@ bool py_iterator_decode(const struct py_iterators *iterators, const struct py_lo
 	const uint64_t value[PY_LOOP_VALUE_WORDS], uint64_t *position);
 /* What follows from its position and length. */
 void py_iterator_set_remaining(struct py_loop *loop);
-/* As py_loop_range_item. */
-bool py_iterator_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end);
 /* The length of a list that has grown; 0 = unknown. */
 uint64_t py_iterator_length(
 	const struct py_iterators *iterators, const struct py_loop_guards *guards, uint64_t position);

@@ -7,6 +7,7 @@
 
 #include "src/sources/python/loops/py_bounds.h"
 #include "src/sources/python/loops/py_loop_view.h"
+#include "src/sources/python/loops/py_ranges.h"
 #include "src/sources/python/loops/py_reading.h"
 #include "src/sources/python/loops/py_variables.h"
 #include "src/sources/python/py_objects.h"
@@ -254,7 +255,7 @@ enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop)
 
 bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end)
 {
-	return py_iterator_range_item(loop, item, end);
+	return py_range_item(loop, item, end);
 }
 
 /* -- losses -- */
