@@ -19,7 +19,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/waiting.h"
 
-enum { SETS = 30, LARGE_SETS = 20000, FIGURES = 8, BEATS_MIN = 15 };
+enum { SETS = 30, LARGE_SETS = 20000, FIGURES = 8, BEATS_MIN = 15, READINGS_MIN = 4 };
 #define SHORT_NS (300 * NS_PER_MS)
 
 static char folder[64], path[96], script[512];
@@ -319,7 +319,8 @@ END_TEST
 
 static const char *said;
 static atomic_int opens, beats;
-static _Atomic int64_t longest_beat_ns;
+static atomic_int late_beats;
+static size_t readings; /* that had figures */
 
 static enum status open_merged(struct target *of, void **out, struct reason *why_not)
 {
@@ -333,7 +334,7 @@ static enum status open_merged(struct target *of, void **out, struct reason *why
 static enum status open_heart(struct target *of, void **out, struct reason *why_not)
 {
 	(void)of, (void)why_not;
-	*out = &longest_beat_ns;
+	*out = &late_beats;
 	return STATUS_OK;
 }
 
@@ -345,8 +346,8 @@ static enum status beat(void *heart, int64_t now_ns, struct sample_set *out)
 	int64_t at_ns = clock_thread_cpu_ns();
 	/* Measures CPU time, so that other programs do not count. A blocked read would take no CPU time, so beats are
 	 * counted, too. */
-	if (beats++ && at_ns - last_ns > longest_beat_ns)
-		longest_beat_ns = at_ns - last_ns;
+	if (beats++ && at_ns - last_ns >= 20 * NS_PER_MS)
+		late_beats++;
 	last_ns = at_ns;
 	return STATUS_OK;
 }
@@ -366,8 +367,8 @@ static size_t collect(const char *what, int64_t period_ns, int64_t for_ns, char 
 	said = what;
 	reason[0] = '\0';
 	*was_withdrawn = false;
-	opens = beats = 0;
-	longest_beat_ns = 0;
+	opens = beats = late_beats = 0;
+	readings = 0;
 	ck_assert_int_eq(target_open(&target, getpid(), "/proc", &why), STATUS_OK);
 	ck_assert_int_eq(collector_start_with(both, 2, &target, period_ns, &collector, &why), STATUS_OK);
 	int64_t from_ns = clock_monotonic_ns(), passed_ns;
@@ -376,6 +377,7 @@ static size_t collect(const char *what, int64_t period_ns, int64_t for_ns, char 
 		if (poll(&ready, 1, 20) != 1 || !collector_take(collector, &set))
 			continue;
 		figures += set_count(&set, RECORD_FIGURE);
+		readings += set_count(&set, RECORD_FIGURE) > 0;
 		for (size_t i = 0; i < set_count(&set, RECORD_MISSING); i++) {
 			const struct record *record = set_record(&set, RECORD_MISSING, i);
 			ck_assert_str_eq(record->missing.figure, "merged");
@@ -408,10 +410,13 @@ START_TEST(the_other_source_keeps_its_pace_beside_one_that_hangs_or_floods)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		size_t figures = collect(cases[i], 10 * NS_PER_MS, 300 * NS_PER_MS, why, &was_withdrawn);
 		if (getenv("CHILD_SAY"))
-			fprintf(stderr, "%-36s %6zu figures, %2d beats, the longest between two %.2f ms of CPU\n", cases[i],
-				figures, (int)beats, (double)longest_beat_ns * 1e-6);
+			fprintf(stderr, "%-36s %6zu figures in %zu readings, %2d beats, %d late\n", cases[i], figures, readings,
+				(int)beats, (int)late_beats);
 		ck_assert_int_ge(beats, BEATS_MIN);
-		ck_assert_int_lt(longest_beat_ns, 20 * NS_PER_MS);
+		/* Its CPU's clock may count one interruption by the host. A flood that is read at once is late once, too, but
+		 * is one reading. */
+		ck_assert_int_le(late_beats, 1);
+		ck_assert(figures == 0 || readings >= READINGS_MIN);
 	}
 }
 END_TEST
