@@ -120,7 +120,7 @@ static void follow_sequence(struct lane *lane, uint64_t sequence)
 		lane->next_sequence = sequence < UINT64_MAX ? sequence + 1 : sequence;
 }
 
-/* instrument() has seen that the passes over a DataLoader, published as epochs, are none, and begins no others. */
+/* instrument() published passes over a DataLoader as epochs, and has seen since that they are none. */
 static bool has_withdrawn_epochs(const struct run *run)
 {
 	const char *withdrawn = run_meta(run, "epochs_withdrawn");

@@ -1,8 +1,8 @@
 """Passes over the training loader as epochs.
 
-A program that begins a pass where the one before has no batch left (except StopIteration: it = iter(loader)), or that asks a loader without a length
-by next(), counts its epochs, if it has any, by other means. Those published so far are withdrawn, and no others follow: pmtop shows those of the
-program's own loop (src/model/run/loop_epochs.h)."""
+Two kinds of programs count epochs in another way, if they have any: those that begin a pass where another one has no batch left
+(except StopIteration: it = iter(loader)), and those that ask a loader without a length by next(). Then this class publishes no more epochs, and pmtop
+drops those published so far. It shows the epochs of the program's own loop (src/model/run/loop_epochs.h)."""
 from __future__ import annotations
 
 from typing import Any
@@ -28,7 +28,7 @@ class Epochs:
             self.out.epoch_end()
 
     def withdraw(self) -> None:
-        """The passes are none."""
+        """The passes are no epochs."""
         if self.is_in:
             self.end()
         self.are_passes = False

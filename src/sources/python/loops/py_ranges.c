@@ -1,5 +1,5 @@
-/* Iterators over ranges: until 3.11 they keep the range and an index, later what remains of it. Then what it began with
- * is known of a constant, of the range object, or of a variable of the program. */
+/* Iterators over ranges. Until CPython 3.11 they keep the start and an index, later only what remains. Then a constant,
+ * the range object or a variable of the program shows the start. */
 #include "src/sources/python/loops/py_ranges.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static bool origin_of_local(const struct py_measuring *at, const uint64_t *value
 	return true;
 }
 
-/* Of an attribute or a global what it is called: others may assign it. */
+/* Other code may assign what is no local: its name must be that of a start. */
 static bool may_change(const struct py_measuring *at, const struct py_operand *start)
 {
 	static const char *const fixed[] = { "start", "begin", "first", "initial", "resume" };
@@ -55,9 +55,10 @@ static bool may_change(const struct py_measuring *at, const struct py_operand *s
 	for (size_t i = 0; i < code->bytecode->store_count; i++)
 		if (py_operand_is_stored(start, &code->bytecode->stores[i]))
 			return true;
-	if (start->name_count == 0 && (start->role == PY_ROLE_LOCAL || start->role == PY_ROLE_CELL))
+	if (start->name_count == 0 && start->role == PY_ROLE_LOCAL)
 		return false;
-	if (index & PY_OPERAND_KEY || !py_loop_item(at->iterators->process, code->names, index, &text) ||
+	if ((start->name_count == 0 && start->role == PY_ROLE_CELL) || index & PY_OPERAND_KEY ||
+		!py_loop_item(at->iterators->process, code->names, index, &text) ||
 		!py_text_read(at->iterators->process, text, name, sizeof name))
 		return true;
 	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
@@ -101,7 +102,7 @@ void py_measure_range(const struct py_measuring *at, uint64_t object, struct py_
 		out->length = value[5];
 	} else {
 		out->is_relative = !origin_of_range(at, value, &out->guards.origin);
-		/* The same in each reading. */
+		/* Any start will do, if all readings have the same. */
 		if (out->is_relative)
 			out->guards.origin = (int64_t)value[2] >= 0 && (int64_t)value[3] > 0 ? value[2] % value[3] : value[2];
 	}
