@@ -125,7 +125,7 @@ static void add_loop(struct py_graph *graph, int header, struct py_bytecode *out
 		.is_delegation = is_delegation(graph, header),
 		.parent = parent,
 		.depth = depth_in(out, parent),
-		.iterated = { PY_NO_INDEX, 0, PY_NO_INDEX, PY_NO_INDEX, false, PY_NO_INDEX },
+		.iterated = { .callee = PY_NO_INDEX, .first = PY_NO_INDEX, .last = PY_NO_INDEX, .local = PY_NO_INDEX },
 		.advance = { .local = PY_NO_INDEX },
 	};
 }
