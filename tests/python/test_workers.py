@@ -262,3 +262,33 @@ if __name__ == "__main__":
 def test_the_module_imports_no_torch():
     source = pathlib.Path(watching.ROOT, "src/python/pmtop/_workers.py").read_text(encoding="utf-8")
     assert not [line for line in source.splitlines() if line.startswith(("import torch", "from torch"))]
+
+
+ATTACHED = """
+import time
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Items(Dataset):
+    def __len__(self):
+        return 400
+    def __getitem__(self, i):
+        time.sleep(0.005)
+        return torch.zeros(2)
+
+if __name__ == "__main__":
+    loader = DataLoader(Items(), batch_size=4, num_workers=2, persistent_workers=True)
+    for _ in range(1000):
+        for batch in loader:
+            pass
+"""
+
+
+def test_pmtop_beside_a_worker_names_the_process_that_trains():
+    """In a list of processes a worker has its parent's command line."""
+    with watching.Script(ATTACHED) as script:
+        worker = watching.wait_for(lambda: [pid for pid in watching.processes_of(script.pid) if pid != script.pid][1:2], what="a worker")[0]
+        with watching.Monitor("-p", worker) as monitor:
+            def reasons():
+                return [row["reason"] for reported in monitor.objects()[-1:] for row in reported["self"]["missing"] if row["figure"] == "steps"]
+            assert watching.wait_for(reasons, 60) == [f"this is a DataLoader worker of process {script.pid}: pmtop -p {script.pid}"]

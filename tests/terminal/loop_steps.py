@@ -27,6 +27,8 @@ EXPECTED = {
     'generator': ('for x in batches(150)', True, 299, 150),
     'policy': ('for iteration in range(1, 20000)', True, None, None),
     'plain': ('for it in range(start, 1000000)', False, None, None),
+    'cell': ('for i in range(1, 20001)', False, None, None),
+    'cell_epochs': ('for i in range(150)', False, 400, 150),
     'episodes': ('for i_episode in count(1)', True, None, None),
     'one_function': ('for x, y in batches', True, 400, 100),
     'log_every': ('torch DataLoader', True, 200, 130),
@@ -34,7 +36,7 @@ EXPECTED = {
     'progress': ('for number in tqdm(range(50000), mininterval=5)', True, None, None),
 }
 # Of loops that no other is around; of a while loop from the comparison that ends it.
-TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'progress': 50000, 'site-packages/library_iterator': 60000}
+TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'cell': 20000, 'progress': 50000, 'site-packages/library_iterator': 60000}
 # Epochs of passes.py: whether their number is known at once, from the next pass on, or never.
 PASSES = {'unnamed': 'at once', 'called': 'at once', 'resumed': 'at once', 'resumed_at_none': 'at once',
           'counted': 'later', 'counted_after': 'later', 'uncounted': 'never', 'carried_on': 'never', 'carried_named': 'at once', 'carried_counted': 'later', 'carried_local': 'at once',
@@ -50,6 +52,7 @@ UNSEEN = {
     'recursion': r'recursion\(\) calls itself: recursion has no loop to count',
     'native': r'unseen.py:\d+ runs native code: no Python loop to count',
     'unreadable': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
+    'layers': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'waiting': r'unseen.py:\d+ waits: other threads or processes do the work',
 }
 WHY_S = 30
@@ -267,6 +270,8 @@ def checks():
         add(BUSY, 'keras', keras_without_a_line_of_code)
     for version, path in pythons().items():
         add(BUSY, f'plain, CPython {version}', agrees, path, 'plain')
+        add(SLEEPING, f'a cell, CPython {version}', agrees, path, 'cell')
+        add(SLEEPING, f'epochs of a cell, CPython {version}', agrees, path, 'cell_epochs')
     newest = max(pythons().items(), key=lambda one: [int(part) for part in one[0].split('.')])[1]
     add(SLEEPING, 'loss', a_loss_is_read_where_it_is_a_float, sys.executable)
     add(SLEEPING, 'two loops', the_loop_after_another_counts_soon, newest)

@@ -42,6 +42,30 @@ START_TEST(epochs_have_ordinals_and_the_figures_of_their_batches)
 }
 END_TEST
 
+/* Inferred batches that two readings lie around have the same time, or none. */
+START_TEST(batches_that_took_no_time_have_an_unknown_one)
+{
+	struct script script;
+	script_open(&script, NULL);
+	script_epoch(&script, RECORD_EPOCH_BEGIN, 1, 0);
+	script_batch_begin(&script, 0, 2, 0);
+	script_batch_end(&script, 0, 2, 2, NAN);
+	script_batch_begin(&script, 0, 2, 1);
+	script_batch_end(&script, 0, 2.4, 2, NAN);
+	script_epoch(&script, RECORD_EPOCH_END, 3, 0);
+	script_apply(&script, 4);
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run->epochs[0].batches, 2);
+	ck_assert_double_eq_tol(run->epochs[0].mean_s, 0.2, NEAR);
+	ck_assert_double_eq_tol(run->epochs[0].min_s, 0.4, NEAR);
+	ck_assert_double_eq_tol(run->epochs[0].max_s, 0.4, NEAR);
+	ck_assert_double_nan(track_batch(run_main(run), 0)->batch_s);
+	ck_assert_double_nan(track_batch(run_main(run), 0)->step_s);
+	ck_assert_double_eq_tol(track_batch(run_main(run), 1)->batch_s, 0.4, NEAR);
+	script_close(&script);
+}
+END_TEST
+
 START_TEST(epochs_of_other_modes_have_no_number)
 {
 	struct script script;
@@ -474,6 +498,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, epochs_have_ordinals_and_the_figures_of_their_batches);
+	tcase_add_test(tests, batches_that_took_no_time_have_an_unknown_one);
 	tcase_add_test(tests, epochs_of_other_modes_have_no_number);
 	tcase_add_test(tests, epoch_that_never_ended_ends_with_the_next);
 	tcase_add_test(tests, epoch_takes_the_mode_that_is_published_before_its_first_batch);

@@ -173,12 +173,12 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
 
 /* Of the target itself. */
-static void note_no_steps(struct stacks_state *stacks, const struct sampled *sampled)
+static void note_no_steps(struct stacks_state *stacks, const struct sampled *sampled, bool is_worker)
 {
 	char why[STACKS_WHY_SIZE] = "";
 	if (sampled->process.pid != stacks->target->pid)
 		return;
-	stacks_loaders_why(&sampled->loaders, why, sizeof why);
+	stacks_loaders_why(&sampled->loaders, is_worker ? sampled->process.parent : 0, why, sizeof why);
 	pthread_mutex_lock(&stacks->thread.lock);
 	memcpy(stacks->missing.no_steps, why, sizeof why);
 	pthread_mutex_unlock(&stacks->thread.lock);
@@ -197,8 +197,9 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 	enum status status = py_sampler_sample(sampled->sampler, now_ns, &stacks->sample);
 	if (status == STATUS_OK) {
 		stacks_others_note_wait(stacks, sampled, now_ns);
-		size_t no_grad =
-			py_gradients_disabled(sampled->gradients, py_sampler_process(sampled->sampler), &stacks->sample);
+		const struct py_process *process = py_sampler_process(sampled->sampler);
+		size_t no_grad = py_gradients_disabled(sampled->gradients, process, &stacks->sample);
+		stacks_owner_note_cells(&sampled->owner, process, &stacks->sample);
 		for (size_t i = 0; i < stacks->sample.count; i++) {
 			const struct py_site *site = &stacks->sample.sites[i];
 			stacks->texts[i] = stacks_tree_is_own(stacks->tree, site->known)
@@ -210,12 +211,13 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 		stacks_loaders_list(&sampled->loaders, sampled->process.pid, &stacks->found);
 		pthread_mutex_unlock(&stacks->thread.lock);
 		/* Loaders inside a worker do not belong to the run. */
-		if (sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers) {
+		bool is_worker = sampled->group == NO_GROUP || stacks->groups.list[sampled->group].is_workers;
+		if (!is_worker) {
 			stacks_loaders_note(
 				&sampled->loaders, sampled->sampler, &stacks->sample, stacks->lines, &sampled->owner, now_ns);
-			stacks_spawned_note(&sampled->spawned, py_sampler_process(sampled->sampler), &stacks->sample);
-			note_no_steps(stacks, sampled);
+			stacks_spawned_note(&sampled->spawned, process, &stacks->sample);
 		}
+		note_no_steps(stacks, sampled, is_worker && sampled->group != NO_GROUP);
 	} else if (status != STATUS_AGAIN) {
 		end_sampled(sampled);
 	}
@@ -491,17 +493,6 @@ static void emit_threads(struct stacks_state *stacks, bool again, int64_t now_ns
 				stacks->sampled[i].threads, stacks->groups.list[stacks->sampled[i].group].id, again, now_ns, out);
 }
 
-/* The stack thread itself is blocked: on a process that keeps its mmap_lock. It publishes nothing meanwhile. */
-static void note_waiting(struct stacks_state *stacks, int64_t now_ns)
-{
-	pid_t pid;
-	int64_t since_ns = remote_reader_waits_since_ns(stacks->reader, &pid);
-	if (!since_ns || now_ns - since_ns < STACKS_STUCK_LIMIT_NS)
-		return;
-	stacks->missing.stuck_since_ns = since_ns;
-	stacks->missing.stuck_pid = pid;
-}
-
 static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct stacks_state *stacks = state;
@@ -525,7 +516,7 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	stacks_runs_emit(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
 	stacks_found_emit(&stacks->found, now_ns, out);
 	stacks_lines_emit_missing(stacks->lines, &stacks->has_emitted_no_text, now_ns, out);
-	note_waiting(stacks, now_ns);
+	stacks_missing_note_waiting(&stacks->missing, stacks->reader, now_ns);
 	stacks_missing_emit(&stacks->missing, now_ns - stacks->opened_ns, stacks->groups.count > 0, now_ns, out);
 	if (stacks->reader_cpu_ns > 0)
 		sample_set_figure(out, now_ns, METRIC_SELF_CPU, STACK_READER, (double)stacks->reader_cpu_ns);

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/stacks_stuck.h"
+#include "src/sources/python/remote.h"
 
 #define SETTLED_NS (2 * NS_PER_S)
 
@@ -18,6 +20,16 @@ static bool find_reason(const struct stacks_missing *missing, int64_t open_ns, b
 	}
 	*out = missing->why;
 	return !has_any && missing->status != STATUS_OK && open_ns > SETTLED_NS;
+}
+
+void stacks_missing_note_waiting(struct stacks_missing *missing, struct remote_reader *reader, int64_t now_ns)
+{
+	pid_t pid;
+	int64_t since_ns = remote_reader_waits_since_ns(reader, &pid);
+	if (!since_ns || now_ns - since_ns < STACKS_STUCK_LIMIT_NS)
+		return;
+	missing->stuck_since_ns = since_ns;
+	missing->stuck_pid = pid;
 }
 
 void stacks_missing_emit(

@@ -22,6 +22,10 @@ struct stacks_missing {
 	struct reason emitted;
 };
 
+struct remote_reader;
+
+/* The stack thread itself is blocked: on a process that keeps its mmap_lock. It publishes nothing meanwhile. */
+void stacks_missing_note_waiting(struct stacks_missing *missing, struct remote_reader *reader, int64_t now_ns);
 /* Emits changes. `open_ns`: how long the source has been open; `has_any`: some process of the target was sampled. */
 void stacks_missing_emit(
 	struct stacks_missing *missing, int64_t open_ns, bool has_any, int64_t now_ns, struct sample_set *out);

@@ -122,19 +122,27 @@ bool py_is_text(const struct py_process *process, uint64_t object, const char *t
 		remote_read(process->pid, object, found, head + length) && is_text_in(process, found, text, length);
 }
 
-bool py_text_read(const struct py_process *process, uint64_t object, char *out, size_t size)
+bool py_text_bytes(const struct py_process *process, uint64_t object, char *out, size_t size, size_t *length)
 {
 	unsigned char head[STR_STATE + 4];
 	uint32_t state;
 	if (!object || !remote_read(process->pid, object, head, sizeof head))
 		return false;
-	uint64_t length = word_at(head, SIZE);
+	*length = word_at(head, SIZE);
 	memcpy(&state, head + STR_STATE, sizeof state);
 	bool is_ascii = (state >> 5 & 1) && (state >> 6 & 1);
-	if (word_at(head, TYPE) != process->location.types[PY_STR] || !is_ascii || length >= size ||
-		!remote_read(process->pid, object + process->location.layout.text_ascii, out, length))
+	if (word_at(head, TYPE) != process->location.types[PY_STR] || !is_ascii || *length >= size ||
+		!remote_read(process->pid, object + process->location.layout.text_ascii, out, *length))
 		return false;
-	out[length] = '\0';
+	out[*length] = '\0';
+	return true;
+}
+
+bool py_text_read(const struct py_process *process, uint64_t object, char *out, size_t size)
+{
+	size_t length;
+	if (!py_text_bytes(process, object, out, size, &length))
+		return false;
 	for (size_t i = 0; i < length; i++)
 		if (out[i] < ' ' || out[i] > '~')
 			return false;
@@ -320,6 +328,25 @@ bool py_dict_find(const struct py_process *process, uint64_t dict, const char *n
 	add_guard(out, key.address, key.word);
 	out->slot = key.address + 8;
 	return true;
+}
+
+bool py_dict_search(const struct py_process *process, uint64_t dict, const char *name, uint64_t *value)
+{
+	unsigned char head[DICT_VALUES + 8];
+	struct keys keys;
+	struct py_guard key;
+	size_t index;
+	if (!dict || !remote_read(process->pid, dict, head, sizeof head) ||
+		word_at(head, TYPE) != process->location.types[PY_DICT] || word_at(head, DICT_VALUES) ||
+		!read_keys(process, word_at(head, DICT_KEYS), KEYS_SIZE_MAX, &keys))
+		return false;
+	for (size_t at = 0; at < keys.count; at += KEYS_MAX) {
+		struct keys part = { keys.entries + at * keys.entry_size, keys.entry_size,
+			keys.count - at < KEYS_MAX ? keys.count - at : KEYS_MAX };
+		if (find_key(process, &part, name, &index, &key))
+			return remote_word(process->pid, key.address + 8, value) && *value;
+	}
+	return false;
 }
 
 bool py_entries_read(const struct py_process *process, uint64_t dict, struct py_entries *out)

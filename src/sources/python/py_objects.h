@@ -42,6 +42,8 @@ bool py_attribute_find(const struct py_process *process, uint64_t object, const 
 bool py_attribute_get(const struct py_process *process, uint64_t object, const char *name, uint64_t *value);
 /* The item of a dict whose key is this text. */
 bool py_dict_find(const struct py_process *process, uint64_t dict, const char *name, struct py_attribute *out);
+/* The value of that item of a dict that may be large: sys.modules. */
+bool py_dict_search(const struct py_process *process, uint64_t dict, const char *name, uint64_t *value);
 /* Reads the values of an instance's attributes, at most `max`, some 0: of classes of Python only. Returns how many. */
 size_t py_attributes_read(const struct py_process *process, uint64_t object, uint64_t *out, size_t max);
 bool py_entries_read(const struct py_process *process, uint64_t dict, struct py_entries *out);
@@ -53,6 +55,8 @@ bool py_entries_find(const struct py_entries *entries, uint64_t key, struct py_a
 /* Whether it is a str that equals this ASCII text. */
 bool py_is_text(const struct py_process *process, uint64_t object, const char *text);
 /* Reads a str of ASCII characters. False: it is none, or is too long. */
+bool py_text_bytes(const struct py_process *process, uint64_t object, char *out, size_t size, size_t *length);
+/* The same without control characters. */
 bool py_text_read(const struct py_process *process, uint64_t object, char *out, size_t size);
 /* Reads an int, not a bool, from 0 to 2^60 − 1. */
 bool py_int_decode(const struct py_location *location, const unsigned char bytes[PY_INT_SIZE], uint64_t *out);

@@ -1,4 +1,4 @@
-"""Work that no Python loop shows, or none whose count can be read: unseen.py recursion|native|unreadable|waiting."""
+"""Work that no Python loop shows, or none whose count can be read: unseen.py recursion|native|unreadable|layers|waiting."""
 import hashlib
 import sys
 import threading
@@ -21,6 +21,20 @@ def unreadable():
         time.sleep(0.02)
 
 
+def layers():
+    """A batch of a generator that leaves some out, and in it a few layers, which are no steps."""
+    def batches():
+        number = 0
+        while True:
+            number += 1
+            if number % 3 == 0:
+                continue
+            yield number
+    for _ in batches():
+        for _ in range(4):
+            time.sleep(0.02)
+
+
 def waiting():
     thread = threading.Thread(target=native, daemon=True)
     thread.start()
@@ -29,4 +43,4 @@ def waiting():
 
 if __name__ == '__main__':
     sys.setrecursionlimit(10000)
-    {'recursion': recursion, 'native': native, 'unreadable': unreadable, 'waiting': waiting}[sys.argv[1]]()
+    {'recursion': recursion, 'native': native, 'unreadable': unreadable, 'layers': layers, 'waiting': waiting}[sys.argv[1]]()

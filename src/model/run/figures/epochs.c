@@ -109,12 +109,15 @@ void run_end_epoch(struct run *run, uint32_t index, int64_t time_ns)
 		run->epoch_count--;
 }
 
+/* An inferred batch that began and ended between the same two readings as others may have no time of its own: 0. */
 void epoch_add_batch(struct epoch *epoch, double batch_s)
 {
-	bool is_first = epoch->batches++ == 0;
+	bool is_first = epoch->batches++ == 0, has_shown = !is_first && !isnan(epoch->min_s);
 	epoch->mean_s = is_first ? batch_s : epoch->mean_s + (batch_s - epoch->mean_s) / (double)epoch->batches;
-	epoch->min_s = is_first ? batch_s : fmin(epoch->min_s, batch_s);
-	epoch->max_s = is_first ? batch_s : fmax(epoch->max_s, batch_s);
+	if (!(batch_s > 0))
+		return;
+	epoch->min_s = has_shown ? fmin(epoch->min_s, batch_s) : batch_s;
+	epoch->max_s = has_shown ? fmax(epoch->max_s, batch_s) : batch_s;
 }
 
 static struct epoch epoch_of(const struct run *run, const struct epoch_row *row, uint64_t ordinal)

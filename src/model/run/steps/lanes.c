@@ -303,12 +303,12 @@ void lane_end_batch(struct run *run, struct lane *lane, const struct record *rec
 	if (!batch)
 		return;
 	batch->end_ns = record->time_ns;
-	batch->batch_s = batch_s;
+	batch->batch_s = batch_s > 0 ? batch_s : (double)NAN;
 	batch->loss = isnan(record->batch.loss) ? batch->loss : record->batch.loss;
 	track_set_kind(run, track, batch, run_kind_of(run, batch, record->batch.kind));
 	batch->samples = run->state.samples_per_batch ? (double)run->state.samples_per_batch : NAN;
 	batch->resident_bytes = resident_at(run, record->time_ns);
-	lane->is_partial = lane->is_partial || is_more_than(lane->covered_in_s, batch_s);
+	lane->is_partial = lane->is_partial || isnan(batch->batch_s) || is_more_than(lane->covered_in_s, batch_s);
 	if (!lane->is_partial)
 		batch_set_unattributed(batch, batch_s - lane->covered_in_s);
 }

@@ -487,8 +487,11 @@ void stacks_loaders_restart(struct stacks_loaders *loaders)
 	loaders->is_other = loaders->steps != NULL;
 }
 
-bool stacks_loaders_why(const struct stacks_loaders *loaders, char *out, size_t size)
+bool stacks_loaders_why(const struct stacks_loaders *loaders, pid_t worker_of, char *out, size_t size)
 {
+	if (worker_of)
+		return snprintf(out, size, "this is a DataLoader worker of process %d: pmtop -p %d", (int)worker_of,
+				   (int)worker_of) > 0;
 	return loaders->loops && !loaders->has_loader && !loaders->has_validation && !loaders->steps &&
 		stacks_loops_why(loaders->loops, out, size);
 }

@@ -116,7 +116,8 @@ void stacks_loaders_close(struct stacks_loaders *loaders);
 /* Another thread of the process is sampled from now on: what was counted so far is no part of its steps. */
 void stacks_loaders_restart(struct stacks_loaders *loaders);
 
-/* Why there are no steps, in a sentence. False: unknown, or there are. */
-bool stacks_loaders_why(const struct stacks_loaders *loaders, char *out, size_t size);
+/* Why there are no steps, in a sentence. False: unknown, or there are. `worker_of`: the process that this one is a
+ * DataLoader worker of; 0 = it is none. */
+bool stacks_loaders_why(const struct stacks_loaders *loaders, pid_t worker_of, char *out, size_t size);
 
 #endif

@@ -7,13 +7,19 @@
 /* asyncio's loop over what is ready repeats nothing. */
 static bool is_of_asyncio(const struct py_site *site) { return strstr(site->known->code.file, "/asyncio/") != NULL; }
 
+/* What is around a notebook's cell, or a line that was typed. */
+static bool is_of_console(const struct py_site *site)
+{
+	return strstr(site->known->code.file, "/IPython/") || strstr(site->known->code.file, "/ipykernel/");
+}
+
 bool stacks_loops_find_alone(const struct stacks_loops *loops, const struct py_sample *sample)
 {
 	int lines[STACKS_DEPTH_MAX];
 	const struct py_loop *loop = &loops->steps->loop;
 	if (sample->is_cut || loop->depth > 0 || loop->is_in_generator)
 		return false;
-	for (size_t i = loop->frame_index + 1; i < sample->count; i++)
+	for (size_t i = loop->frame_index + 1; i < sample->count && !is_of_console(&sample->sites[i]); i++)
 		if (py_loops_around(loops->reader, &sample->sites[i], lines, STACKS_DEPTH_MAX) > 0 &&
 			!is_of_asyncio(&sample->sites[i]))
 			return false;

@@ -9,7 +9,7 @@
 
 /* Most readings, and so many, must show the same. */
 #define MAJORITY_RATIO 0.7
-enum { READINGS_MIN = 25, CALLS_MIN = 8 };
+enum { READINGS_MIN = 25, CALLS_MIN = 8, PART_RESTARTS_MIN = 3 };
 
 static const char *base_name(const char *file)
 {
@@ -25,14 +25,20 @@ static bool calls_itself(const struct py_sample *sample, uint64_t code)
 	return count >= CALLS_MIN;
 }
 
-/* Whether something in this loop may count its iterations: a slow one has not gone on yet. */
-static bool is_counted(const struct stacks_loops *loops, uint64_t code, unsigned depth)
+/* What in this loop may count its iterations: a slow one has not gone on yet. NULL: nothing does. */
+static const struct seen *find_count(const struct stacks_loops *loops, uint64_t code, unsigned depth)
 {
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
 		if (seen->loop.code == code && seen->loop.depth == depth && seen->loop.has_position &&
 			(seen->advanced == 0 || stacks_loop_quality(seen) >= 0))
-			return true;
-	return false;
+			return seen;
+	return NULL;
+}
+
+/* A few items again and again: the layers of a model. The steps are in a loop around it. */
+static bool is_part(const struct seen *seen)
+{
+	return seen->loop.length > 0 && seen->loop.length <= STACKS_SHORT_MAX && seen->restarts >= PART_RESTARTS_MIN;
 }
 
 static bool is_of_library(const char *file) { return strstr(file, "/lib/python3") && !strstr(file, "-packages/"); }
@@ -103,13 +109,18 @@ static enum stacks_why find_why(struct stacks_loops *loops, const struct py_samp
 	for (size_t i = 0; i < sample->count; i++) {
 		const struct py_site *site = &sample->sites[i];
 		size_t depth = py_loops_around(loops->reader, site, lines, STACKS_DEPTH_MAX);
-		bool is_part = strstr(site->known->code.function, "comp>") || strstr(site->known->code.function, "<genexpr>");
-		if (depth == 0 || is_part || is_of_library(site->known->code.file))
+		bool is_within = strstr(site->known->code.function, "comp>") || strstr(site->known->code.function, "<genexpr>");
+		if (depth == 0 || is_within || is_of_library(site->known->code.file))
+			continue;
+		const struct seen *count = NULL;
+		for (; depth > 0 && (count = find_count(loops, site->code, (unsigned)depth - 1)) && is_part(count); depth--)
+			;
+		if (depth == 0)
 			continue;
 		at->code = site->code;
 		at->line = lines[depth - 1];
 		snprintf(at->file, sizeof at->file, "%.40s", base_name(site->known->code.file));
-		return is_counted(loops, site->code, (unsigned)depth - 1) ? STACKS_WHY_UNKNOWN : STACKS_WHY_UNREADABLE;
+		return count ? STACKS_WHY_UNKNOWN : STACKS_WHY_UNREADABLE;
 	}
 	return STACKS_WHY_OUTSIDE;
 }

@@ -7,6 +7,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/sources/python/counters/py_linecache.h"
 #include "src/sources/target/foreign_file.h"
 
 /* The start time of a process is known to about 10 ms, and a file may be written right before. */
@@ -100,6 +101,22 @@ void stacks_owner_note_user(struct stacks_owner *owner)
 	owner->has_user = true;
 }
 
+/* "<ipython-input-3-…>", "/tmp/ipykernel_4711/646023150.py" */
+static bool is_cell(const char *file)
+{
+	return strncmp(file, "<ipython-", 9) == 0 || strstr(file, "/ipykernel_") || strstr(file, "/ipython-input-");
+}
+
+void stacks_owner_note_cells(
+	struct stacks_owner *owner, const struct py_process *process, const struct py_sample *sample)
+{
+	owner->line_cache = owner->python == process ? owner->line_cache : 0;
+	owner->python = process;
+	for (size_t i = 0; i < sample->count && !owner->line_cache; i++)
+		if (is_cell(sample->sites[i].known->code.file) && !py_linecache_find(process, sample, &owner->line_cache))
+			return;
+}
+
 static bool read_view(const struct stacks_owner *owner, struct view *out)
 {
 	static const char *const links[] = { "ns/mnt", "root", "cwd" };
@@ -165,7 +182,9 @@ static bool read_source(struct stacks_lines *lines, const struct stacks_owner *o
 		return true;
 	enum status status = foreign_file_read(&lines->reader, owner->process_fd, &lines->views[file->view - 1].rights,
 		file->name, owner->started_ns + SLACK_NS, &text, &length);
-	if (status == STATUS_OK)
+	bool is_of_cell = status != STATUS_OK && status != STATUS_AGAIN && owner->line_cache &&
+		py_linecache_read(owner->python, owner->line_cache, file->name, &text, &length);
+	if (status == STATUS_OK || is_of_cell)
 		store_source(lines, file, text, length);
 	else if (status != STATUS_AGAIN)
 		file->state = SOURCE_REFUSED;
