@@ -27,6 +27,7 @@ EXPECTED = {
     'generator': ('for x in batches(150)', True, 299, 150),
     'policy': ('for iteration in range(1, 20000)', True, None, None),
     'plain': ('for it in range(start, 1000000)', False, None, None),
+    'full_batch': ('for epoch in range(1, 100001)', True, None, None),
     'cell': ('for i in range(1, 20001)', False, None, None),
     'cell_epochs': ('for i in range(150)', False, 400, 150),
     'episodes': ('for i_episode in count(1)', True, None, None),
@@ -36,7 +37,7 @@ EXPECTED = {
     'progress': ('for number in tqdm(range(50000), mininterval=5)', True, None, None),
 }
 # Of loops that no other is around; of a while loop from the comparison that ends it.
-TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'cell': 20000, 'progress': 50000, 'site-packages/library_iterator': 60000}
+TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'cell': 20000, 'full_batch': 100000, 'progress': 50000, 'site-packages/library_iterator': 60000}
 # Epochs of passes.py: whether their number is known at once, from the next pass on, or never.
 PASSES = {'unnamed': 'at once', 'called': 'at once', 'resumed': 'at once', 'resumed_at_none': 'at once',
           'counted': 'later', 'counted_after': 'later', 'uncounted': 'never', 'carried_on': 'never', 'carried_named': 'at once', 'carried_counted': 'later', 'carried_local': 'at once',
@@ -59,7 +60,7 @@ WHY_S = 30
 # So many at a time: scripts that take a whole CPU, with less right to it than pmtop and other tests have; and those that mostly sleep.
 BUSY, SLEEPING = threading.Semaphore(3), threading.Semaphore(3)
 NICE = ['nice', '-n', '5']
-IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'log_every', 'site-packages/library_iterator']
+IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'log_every', 'full_batch', 'site-packages/library_iterator']
 VALIDATES = {'one_function'}   # with the same line
 
 

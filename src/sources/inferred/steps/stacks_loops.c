@@ -330,13 +330,16 @@ bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted
 
 /* -- readings -- */
 
+/* The last reading may be some iterations ago. */
 static void note_turns(const struct stacks_loops *loops, struct seen *seen)
 {
-	if (seen->loop.position != seen->turn_at) {
+	struct py_loop loop = seen->loop;
+	bool is_read = !loop.has_position || py_loop_poll(loops->reader, &loop) == PY_LOOP_GOOD;
+	if (!is_read || loop.position != seen->turn_at) {
 		seen->turns_before = loops->turns;
 		seen->updates_before = loops->updates;
 	}
-	seen->turn_at = seen->loop.position;
+	seen->turn_at = loop.position;
 	unsigned turns = loops->turns - seen->turns_before, updates = loops->updates - seen->updates_before;
 	seen->turns_max = turns > seen->turns_max ? turns : seen->turns_max;
 	seen->updates_max = updates > seen->updates_max ? updates : seen->updates_max;

@@ -359,6 +359,14 @@ static bool may_hide_steps(const struct stacks_loops *loops, const struct seen *
 		(inner->optimized && inner->advanced == 0 && loops->read_ns - loops->trained_ns < OTHER_WATCH_NS);
 }
 
+/* Of two ints alike the one that has counted for longer: the steps of all episodes, not those of this one. */
+static bool counts_better(const struct seen *a, const struct seen *b)
+{
+	int quality = stacks_loop_quality(a), other = stacks_loop_quality(b);
+	bool is_alike = quality == other && stacks_loop_is_variable(&a->loop) && a->loop.kind == b->loop.kind;
+	return quality < other || (is_alike && a->loop.position > b->loop.position);
+}
+
 /* The innermost loop with the steps, then what counts it best. NULL: not known (yet). */
 static struct seen *choose(struct stacks_loops *loops)
 {
@@ -402,7 +410,7 @@ static struct seen *choose(struct stacks_loops *loops)
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
 			has_training(loops, seen, &most);
-		if (is_of_it && can_count(loops, seen) && (!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
+		if (is_of_it && can_count(loops, seen) && (!best || counts_better(seen, best)))
 			best = seen;
 	}
 	return best && may_be_counted_better(loops, inner, best) ? NULL : best;

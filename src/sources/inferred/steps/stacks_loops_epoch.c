@@ -319,7 +319,7 @@ static bool is_within_counted(const struct stacks_loops *loops, const struct see
 
 bool stacks_loop_names_runs(const char *text)
 {
-	static const char *const words[] = { "attempt", "retry", "retries", "fold", "seed", "trial" };
+	static const char *const words[] = { "attempt", "retry", "retries", "fold", "seed", "trial", "episode", "layer" };
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcasestr(text, words[i]))
 			return true;

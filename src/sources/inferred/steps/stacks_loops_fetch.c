@@ -40,7 +40,8 @@ static bool is_in_counted_while(struct stacks_loops *loops, const struct py_coun
 	return false;
 }
 
-/* The loop over the loader may be that of a generator, whose items next() fetches. */
+/* The loop over the loader may be that of a generator, whose items next() fetches, or which makes one batch of several.
+ */
 bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted)
 {
 	if (loops && !counted->code)
@@ -53,8 +54,11 @@ bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted
 			(!counted->ip && strstr(counted->file, "/ultralytics/"));
 	if (counted->ip ? !py_loops_asks(loops->reader, counted->code, counted->ip) : !counted->is_looped)
 		return true;
+	if (py_loops_gathers(loops->reader, counted->code, counted->ip))
+		return true;
 	return py_loops_is_generator(loops->reader, counted->code) && counted->caller_code &&
-		!py_loops_asks(loops->reader, counted->caller_code, counted->caller_ip);
+		(!py_loops_asks(loops->reader, counted->caller_code, counted->caller_ip) ||
+			py_loops_gathers(loops->reader, counted->caller_code, counted->caller_ip));
 }
 
 static bool is_noted(const struct stacks_loops *loops, uint64_t code, int line, unsigned depth)

@@ -232,6 +232,13 @@ bool py_loops_yields_in_for(struct py_loops *loops, uint64_t code, uint64_t ip)
 	return loop && loop->is_for && loop->yields_once && !is_asking;
 }
 
+bool py_loops_gathers(struct py_loops *loops, uint64_t code, uint64_t ip)
+{
+	bool is_asking;
+	const struct py_code_loop *loop = loop_at(loops, code, ip, &is_asking);
+	return loop && loop->is_for && !loop->yields_once && py_loops_is_generator(loops, code);
+}
+
 bool py_loops_source(struct py_loops *loops, const struct py_loop *loop, const char **function, const char **file)
 {
 	const struct py_loop_code *known = py_loop_code_get(loops->iterators.codes, loop->code);
