@@ -143,7 +143,7 @@ class Optimizers:
     """Steps, by torch's hooks for all optimizers. A closure is no part of the step: its calls interrupt the span."""
 
     def __init__(self, part: Part, here: Here, loop: Loop, device: Any, optimised: Optimised) -> None:
-        self.here, self.device, self.stepped = here, device, optimised.stepped
+        self.here, self.device, self.loop, self.stepped = here, device, loop, optimised.stepped
         self.handles: list[Any] = []
         self.hooks: list[tuple[Callable[[Any], Any], Any]] = []
         self.hook = hook = _pmtop.Hook(loop, part, loop.out.span("optimizer"), None, self, ())
@@ -202,7 +202,11 @@ class Optimizers:
                 return closure(*args, **kwargs)
             here.steps = ()
             self.hook.close_span()
-            result = closure(*args, **kwargs)
+            self.loop.is_in_closure = True
+            try:
+                result = closure(*args, **kwargs)
+            finally:
+                self.loop.is_in_closure = False
             here.steps = steps
             self.hook.open_span()
             return result

@@ -49,7 +49,7 @@ class StepLoop(_pmtop.LoopState):
         self.cycle_ids: set[int] = set()
         self.mode = "train"
         self.meta: dict[str, object] = {}
-        self.trains_in_eval = self.has_trained = False
+        self.trains_in_eval = self.has_trained = self.is_in_closure = False
         self.knows_parts = False
         self.interval = self.unused = 0
         self.noted_micro_batches = (0, 0)
@@ -82,8 +82,10 @@ class StepLoop(_pmtop.LoopState):
             self._open_step()
 
     def has_zeroed_unused(self) -> None:
-        """Gradients were set to zero before any step was seen. If that repeats, the steps are invisible (a compiled one), and nothing is counted."""
-        self.unused += not self.step_pass.queued
+        """Gradients were set to zero before any step was seen. If that repeats, the steps are invisible (a compiled one), and nothing is counted.
+
+        An optimizer that calls a closure may do so many times within its first step."""
+        self.unused += not self.step_pass.queued and not self.is_in_closure
         if self.unused >= _UNUSED_MAX:
             self._leave_steps()
             self.step_parts = ()
