@@ -175,7 +175,7 @@ int stacks_loop_quality(const struct seen *seen)
 	const struct py_loop *loop = &seen->loop;
 	bool is_other = loop->is_compared ? seen->stride != 1 : loop->is_sum && !loop->is_by_same;
 	/* Other things than iterations: tokens, the steps of environments. */
-	if (!loop->has_position || seen->goes_back || is_other || may_be_none(seen))
+	if (!loop->has_position || seen->goes_back || is_other || loop->is_uneven || may_be_none(seen))
 		return -1;
 	if (loop->kind == PY_LOOP_PROGRESS)
 		return *loop->name && seen->stride != 1 ? -1 : 1 + loop->is_relative; /* a bar may count images */

@@ -110,6 +110,8 @@ struct py_loop {
 	bool is_sum, is_compared;
 	/* Of a sum: the same is added each time, and the position is how often (guards.divisor: what, 0 = 1). */
 	bool is_by_same;
+	/* An int of a suspended generator, in a loop that does not yield once in each iteration: no count of its items. */
+	bool is_uneven;
 	struct py_loop_guards guards;
 };
 

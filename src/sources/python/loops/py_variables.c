@@ -133,6 +133,7 @@ static bool take_int(struct py_reading *reading, size_t store, struct py_loop *l
 	loop->loop_line = code->loop_lines[assigned->loop];
 	loop->is_sum = assigned->is_sum || assigned->is_compared;
 	loop->is_compared = assigned->is_compared;
+	loop->is_uneven = loop->is_in_generator && !code->bytecode->loops[assigned->loop].yields_once;
 	snprintf(loop->name, sizeof loop->name, "%s", code->variables[store].name);
 	return count_additions(reading, store, loop) &&
 		py_loop_guard_place(&loop->guards, reading->frame, assigned->loop, false);
