@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "src/sources/python/counters/py_counter.h"
+#include "src/sources/python/counters/py_linecache.h"
 #include "src/sources/python/loops/py_loops.h"
 #include "src/sources/python/py_sampler.h"
 
@@ -23,7 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { EDIT_SIZE = 6, FLAG_SEARCH = 1, FLAG_STACKS = 2, SAMPLES = 3, MS_TO_BEGIN = 300 };
 
-static const char script[] = "import importlib.util, sys\n"
+#define CELL "/tmp/ipykernel_1/1.py"
+
+static const char script[] = "import importlib.util, linecache, sys\n"
+							 "linecache.cache['" CELL "'] = 9, None, ['for i in x:\\n'] * 200, '" CELL "'\n"
 							 "spec = importlib.util.spec_from_file_location('torch.utils.data.dataloader', "
 							 "'tests/workloads/stand_in.py')\n"
 							 "stand_in = importlib.util.module_from_spec(spec)\n"
@@ -132,9 +136,20 @@ static void read_loops(struct py_loops *loops, const struct py_sample *sample)
 		py_loop_loss(loops, sample, i, &loss);
 }
 
+static void read_cell(const struct py_process *process, const struct py_sample *sample)
+{
+	uint64_t cache;
+	char *text = NULL;
+	size_t length = 0;
+	if (py_linecache_find(process, sample, &cache) && py_linecache_read(process, cache, CELL, &text, &length))
+		must(length > 0 && text[length - 1] == '\n');
+	free(text);
+}
+
 static void sample_all(struct py_sampler *sampler, struct py_counter *counter, struct py_loops *loops)
 {
 	static struct py_sample sample;
+	bool is_sampled = false;
 	const struct py_counted *counted;
 	size_t count;
 	for (int64_t i = 1; i <= SAMPLES; i++) {
@@ -143,9 +158,12 @@ static void sample_all(struct py_sampler *sampler, struct py_counter *counter, s
 			must(sample.count <= PY_FRAMES_MAX);
 			py_counter_note(counter, &sample, now_ns);
 			read_loops(loops, &sample);
+			is_sampled = true;
 		}
 		py_counter_poll(counter, now_ns, &counted, &count);
 	}
+	if (is_sampled)
+		read_cell(py_sampler_process(sampler), &sample);
 }
 
 static void read_samples(void)

@@ -27,6 +27,7 @@ EXPECTED = {
     'generator': ('for x in batches(150)', True, 299, 150),
     'policy': ('for iteration in range(1, 20000)', True, None, None),
     'plain': ('for it in range(start, 1000000)', False, None, None),
+    'gathered': ('for number, batches in enumerate(gathered(endless(), 2))', True, None, None),
     'full_batch': ('for epoch in range(1, 100001)', True, None, None),
     'cell': ('for i in range(1, 20001)', False, None, None),
     'cell_epochs': ('for i in range(150)', False, 400, 150),
@@ -60,7 +61,7 @@ WHY_S = 30
 # So many at a time: scripts that take a whole CPU, with less right to it than pmtop and other tests have; and those that mostly sleep.
 BUSY, SLEEPING = threading.Semaphore(3), threading.Semaphore(3)
 NICE = ['nice', '-n', '5']
-IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'log_every', 'full_batch', 'site-packages/library_iterator']
+IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'log_every', 'full_batch', 'gathered', 'site-packages/library_iterator']
 VALIDATES = {'one_function'}   # with the same line
 
 

@@ -69,6 +69,27 @@ START_TEST(an_int_that_restarts_with_each_pass_may_be_no_count)
 }
 END_TEST
 
+/* "episode_steps += 1", "total_numsteps += 1", in either order. */
+START_TEST(of_two_ints_alike_the_one_that_has_counted_for_longer_counts)
+{
+	struct seen *loop = add(1, "while not done:", PY_LOOP_OTHER, 0);
+	loop->loop.has_position = false;
+	loop->advanced = 0;
+	for (int order = 0; order < 2; order++) {
+		struct seen *first = add_int(loop, order ? "total_numsteps" : "episode_steps", false),
+					*second = add_int(loop, order ? "episode_steps" : "total_numsteps", false);
+		first->loop.is_sum = first->loop.is_by_same = second->loop.is_sum = second->loop.is_by_same = true;
+		first->loop.position = order ? 900 : 40;
+		second->loop.position = order ? 40 : 900;
+		ck_assert_ptr_eq(stacks_loops_find_steps(&loops), order ? first : second);
+		loops.seen_count -= 2;
+	}
+	struct seen *uneven = add_int(loop, "number", false);
+	uneven->loop.is_sum = uneven->loop.is_by_same = uneven->loop.is_uneven = true;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+}
+END_TEST
+
 /* Readings and samples of the loop before would outvote it for as long as that ran. */
 START_TEST(the_loop_after_one_that_was_alone_is_chosen_by_what_it_does)
 {
@@ -131,6 +152,8 @@ START_TEST(a_loop_that_tries_again_counts_no_epochs)
 {
 	ck_assert(stacks_loop_names_runs("for attempt in range(3):"));
 	ck_assert(stacks_loop_names_runs("for fold, (train, test) in enumerate(folds.split(x)):"));
+	ck_assert(stacks_loop_names_runs("for i_episode in itertools.count(1):"));
+	ck_assert(stacks_loop_names_runs("for i, layer in enumerate(self.layers):"));
 	ck_assert(!stacks_loop_names_runs("for e in range(500):"));
 }
 END_TEST
@@ -541,6 +564,7 @@ int main(void)
 	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);
 	tcase_add_test(tests, epochs_around_a_loop_without_a_position_are_no_steps_without_torch);
 	tcase_add_test(tests, an_int_that_restarts_with_each_pass_may_be_no_count);
+	tcase_add_test(tests, of_two_ints_alike_the_one_that_has_counted_for_longer_counts);
 	tcase_add_test(tests, a_loop_over_optimizers_has_no_steps);
 	tcase_add_test(tests, an_optimizer_that_runs_backward_itself_has_steps);
 	tcase_add_test(tests, what_is_around_batches_of_unknown_position_is_not_taken_for_their_loop);

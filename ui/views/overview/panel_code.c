@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/text.h"
 #include "src/model/code/code_phases.h"
 #include "src/model/code/step_phases.h"
 #include "ui/core/layout.h"
@@ -96,19 +97,22 @@ static void draw_sorted(struct row_shown *rows, size_t count, double step_s, str
 	}
 }
 
+enum { WHAT_CELLS_MIN = 8 };
+
 /* What counts the steps: "steps: for i in range(n), train.py:12", "steps (chosen by a person): …". */
 static void draw_inferred(const struct run *run, struct canvas *canvas, struct rect row)
 {
 	const struct inferred inferred = run_inferred(run);
 	const char *slash = inferred.file ? strrchr(inferred.file, '/') : NULL;
-	char text[512];
+	const char *head = inferred.is_chosen ? "steps (chosen by a person): " : "steps: ";
+	char text[512], what[256], place[224] = "";
 	if (!inferred.what)
 		return;
-	int length = snprintf(
-		text, sizeof text, inferred.is_chosen ? "steps (chosen by a person): %.200s" : "steps: %.200s", inferred.what);
 	if (inferred.line)
-		snprintf(text + length, sizeof text - (size_t)length, ", %.200s:%u", slash ? slash + 1 : inferred.file,
-			inferred.line);
+		snprintf(place, sizeof place, ", %.200s:%u", slash ? slash + 1 : inferred.file, inferred.line);
+	int room = row.width - (int)text_cells(head) - (int)text_cells(place);
+	text_shorten(what, sizeof what, inferred.what, (size_t)(room > WHAT_CELLS_MIN ? room : WHAT_CELLS_MIN));
+	snprintf(text, sizeof text, "%s%s%s", head, what, place);
 	canvas_text(canvas, row.x, row.y, row.width, ROLE_DIM, text);
 }
 

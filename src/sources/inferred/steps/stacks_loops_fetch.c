@@ -104,10 +104,11 @@ void stacks_loops_note_loader(
 	struct stacks_loops *loops, const struct py_counted *counted, const struct py_sample *sample)
 {
 	size_t at = 0;
-	if (stacks_loops_is_recut(loops, counted))
+	bool calls_next = stacks_loops_calls_next(loops, counted);
+	/* What fetches the batches may not have been known before. */
+	if (calls_next || stacks_loops_is_recut(loops, counted))
 		loops->around_count = 0;
-	if (counted->yielded < BATCHES_MIN || (counted->length && counted->yielded >= counted->length) ||
-		stacks_loops_calls_next(loops, counted))
+	if (counted->yielded < BATCHES_MIN || (counted->length && counted->yielded >= counted->length) || calls_next)
 		return;
 	while (at < sample->count && sample->sites[at].code != counted->code)
 		at++;
