@@ -119,6 +119,7 @@ static void end_sampled(struct sampled *sampled)
 	stacks_loaders_close(&sampled->loaders);
 	py_sampler_close(sampled->sampler);
 	sampled->sampler = NULL;
+	sampled->owner.line_cache = 0;
 	sampled->try_ns = clock_monotonic_ns() + sampled->try_after_ns;
 }
 

@@ -112,9 +112,11 @@ void stacks_owner_note_cells(
 {
 	owner->line_cache = owner->python == process ? owner->line_cache : 0;
 	owner->python = process;
-	for (size_t i = 0; i < sample->count && !owner->line_cache; i++)
-		if (is_cell(sample->sites[i].known->code.file) && !py_linecache_find(process, sample, &owner->line_cache))
+	for (size_t i = 0; i < sample->count && !owner->line_cache; i++) {
+		const struct py_known *known = sample->sites[i].known;
+		if (!known->mark && is_cell(known->code.file) && !py_linecache_find(process, sample, &owner->line_cache))
 			return;
+	}
 }
 
 static bool read_view(const struct stacks_owner *owner, struct view *out)
