@@ -201,6 +201,12 @@ bool py_size_read(const struct py_process *process, uint64_t object, uint64_t *o
 	return true;
 }
 
+bool py_list_read(const struct py_process *process, uint64_t list, uint64_t *items, uint64_t *count)
+{
+	return py_is(process, list, PY_LIST) && py_size_read(process, list, count) &&
+		remote_word(process->pid, list + PY_LIST_ITEMS, items);
+}
+
 size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t *out, size_t max)
 {
 	uint64_t head[SIZE / 8 + 1];

@@ -11,6 +11,8 @@
 
 /* The size of an int below 2^60: header, type, digit count, and two digits. */
 enum { PY_INT_SIZE = 32, PY_GUARDS_MAX = 6, PY_ENTRIES_MAX = 1024 };
+/* In a list: the address of its items (Include/cpython/listobject.h). */
+enum { PY_LIST_ITEMS = 24 };
 
 /* A word that must not change. */
 struct py_guard {
@@ -64,6 +66,8 @@ bool py_int_read(const struct py_process *process, uint64_t object, uint64_t *ou
 bool py_bool_read(const struct py_process *process, uint64_t object, bool *out);
 /* Reads the items of a tuple, at most `max`. */
 size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t *out, size_t max);
+/* Where a list's items are, and how many: they may be moved. */
+bool py_list_read(const struct py_process *process, uint64_t list, uint64_t *items, uint64_t *count);
 /* The length of a list, a tuple or a range. */
 bool py_size_read(const struct py_process *process, uint64_t object, uint64_t *out);
 

@@ -6,7 +6,7 @@
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
-enum { LIST_ITEMS = 24, LINES_MAX = 4096, LINE_SIZE = 1024, TEXT_MAX = 1 << 18 };
+enum { LINES_MAX = 4096, LINE_SIZE = 1024, TEXT_MAX = 1 << 18 };
 enum { ENTRY_TIME = 1, ENTRY_LINES = 2, ENTRY_ITEMS = 4 };
 
 /* Of a module: `sys` among its globals. */
@@ -54,10 +54,8 @@ bool py_linecache_read(const struct py_process *process, uint64_t cache, const c
 	uint64_t entry, items[ENTRY_ITEMS], lines[LINES_MAX], count, at;
 	if (!py_dict_search(process, cache, name, &entry) ||
 		py_items_read(process, entry, items, ENTRY_ITEMS) != ENTRY_ITEMS ||
-		py_is(process, items[ENTRY_TIME], PY_FLOAT) || !py_is(process, items[ENTRY_LINES], PY_LIST) ||
-		!py_size_read(process, items[ENTRY_LINES], &count) || count == 0 || count > LINES_MAX ||
-		!remote_word(process->pid, items[ENTRY_LINES] + LIST_ITEMS, &at) ||
-		!remote_read(process->pid, at, lines, count * sizeof *lines))
+		py_is(process, items[ENTRY_TIME], PY_FLOAT) || !py_list_read(process, items[ENTRY_LINES], &at, &count) ||
+		count == 0 || count > LINES_MAX || !remote_read(process->pid, at, lines, count * sizeof *lines))
 		return false;
 	char *out = malloc(TEXT_MAX);
 	*length = 0;

@@ -45,7 +45,7 @@ bool py_path_write(const struct py_path *path, char *text)
 	return true;
 }
 
-enum { LIST_ITEMS = 24, GETTER_INDEX = 16, FIELDS_MAX = 256, TYPE_FLAGS = 168, IS_TUPLE = 1 << 26 };
+enum { GETTER_INDEX = 16, FIELDS_MAX = 256, TYPE_FLAGS = 168, IS_TUPLE = 1 << 26 };
 
 /* Its items may be moved. */
 static bool find_list_item(
@@ -53,12 +53,11 @@ static bool find_list_item(
 {
 	const uint32_t at = process->location.layout.object_type;
 	uint64_t items, count;
-	if (!py_is(process, list, PY_LIST) || !py_size_read(process, list, &count) || index >= count ||
-		!remote_word(process->pid, list + LIST_ITEMS, &items))
+	if (!py_list_read(process, list, &items, &count) || index >= count)
 		return false;
 	*out = (struct py_attribute){ .slot = items + 8 * index,
 		.guard_count = 2,
-		.guards = { { list + at, process->location.types[PY_LIST] }, { list + LIST_ITEMS, items } } };
+		.guards = { { list + at, process->location.types[PY_LIST] }, { list + PY_LIST_ITEMS, items } } };
 	return remote_word(process->pid, out->slot, value);
 }
 

@@ -160,7 +160,7 @@ bool py_state_has(struct py_states *known, const struct py_process *process, uin
 
 /* -- losses -- */
 
-enum { LIST_ITEMS = 24, LOGS_BACK = 4 };
+enum { LOGS_BACK = 4 };
 
 static bool find_logged(const struct py_process *process, uint64_t dict, uint64_t *slot, uint64_t *object)
 {
@@ -184,8 +184,8 @@ bool py_state_loss(struct py_attributes *attributes, const struct py_loop *state
 	struct py_attribute unused;
 	uint64_t logs, count, items, log;
 	if (state->kind != PY_LOOP_STATE || !state->object ||
-		!py_attributes_get(attributes, state->object, logs_name, &unused, &logs) || !py_is(process, logs, PY_LIST) ||
-		!py_size_read(process, logs, &count) || !remote_word(process->pid, logs + LIST_ITEMS, &items))
+		!py_attributes_get(attributes, state->object, logs_name, &unused, &logs) ||
+		!py_list_read(process, logs, &items, &count))
 		return false;
 	/* A log of an evaluation has none. */
 	for (uint64_t back = 1; back <= LOGS_BACK && back <= count; back++)
