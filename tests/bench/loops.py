@@ -205,7 +205,12 @@ def shown_position(script, shown):
     has_epochs = script.epochs and (shown.get('epochs') or 'inferred' in shown)
     count = epochs[-1].get('batches', 0) if has_epochs else shown['batch']['count']
     ordinal = shown.get('epoch', {}).get('ordinal')
-    return ordinal - script.before if ordinal and 'inferred' in shown else ordinal, count
+    return ordinal - script.before if ordinal and counts_earlier(shown) else ordinal, count
+
+
+def counts_earlier(shown):
+    """Whether the epochs of an earlier run count: those of a loop that is read from outside do."""
+    return 'inferred' in shown or 'total' in shown.get('epoch', {})
 
 
 def is_between(script, low, at, high):
@@ -239,13 +244,13 @@ def judge_total(script, shown):
     # The ratio is that of the position, which can be ahead of the count: by what was fetched, and by what was polled since a batch was emitted.
     late = POSITION_S / shown['batch']['mean_s'] if shown['batch'].get('mean_s') else 0
     error = 0.02 + (script.ahead + 1 + late) / count if length else 0
-    epochs = script.epochs + script.before if script.epochs and 'inferred' in shown else script.epochs
+    epochs = script.epochs + script.before if script.epochs and counts_earlier(shown) else script.epochs
     known = [(length, script.length, error), (epoch.get('total'), epochs, 0)]
     if script.length is None:
         return 'wrong' if length or epoch.get('total') else 'none'
     if any(is_shown and (there is None or abs(is_shown - there) > there * error) for is_shown, there, error in known):
         return 'wrong'
-    return 'right' if length or epoch.get('total') else 'unknown'
+    return 'right' if epoch.get('total') or length and not script.epochs else 'unknown'
 
 
 def of_each_phase(rows):

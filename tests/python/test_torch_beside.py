@@ -10,6 +10,7 @@ import pmtop
 import pmtop.torch
 from torch import nn
 from torch.utils.data import DataLoader
+import watching
 from torch_loop import Account, data, make
 
 
@@ -186,3 +187,78 @@ def test_each_step_is_counted_once(loop, capfd):
     assert all(torch.equal(one, other) for one, other in zip(run.model.parameters(), without.model.parameters()))
     pmtop.close()
     assert "pmtop" not in capfd.readouterr().err
+
+
+# A pass for each of four clients in every epoch, which it prints.
+SEVERAL = """
+import sys, time, torch
+from torch.utils.data import DataLoader, TensorDataset
+import pmtop.torch
+
+model = torch.nn.Linear(4, 1)
+clients = [DataLoader(TensorDataset(torch.zeros(80, 4)), batch_size=4) for _ in range(4)]
+
+
+def update(loader):
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    for x, in loader:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+        time.sleep(0.012)
+
+
+with pmtop.torch.instrument():
+    for epoch in range(200):
+        print(epoch, flush=True)
+        for client in clients:
+            update(client)
+"""
+
+
+def test_passes_of_several_loaders_in_an_epoch_are_no_epochs():
+    """pmtop reads the epoch from outside, and drops what was published as epochs."""
+    with watching.start(SEVERAL) as script, watching.Monitor("-p", script.pid, refresh_s=0.5) as monitor:
+        def printed():
+            return int((script.out().split() or ["-1"])[-1])
+
+        def newest():
+            return [reported.get("epoch") or {} for reported in monitor.objects()]
+        watching.wait_for(lambda: newest() and newest()[-1].get("is_inferred"), 60, "an epoch from outside")
+        for _ in range(4):
+            first, count = printed(), len(newest())
+            watching.wait_for(lambda: len(newest()) > count + 1)
+            epoch = newest()[-1]
+            assert not epoch or (first - 1 <= epoch["index"] <= printed() and epoch["total"] == 200), (epoch, first)
+
+
+RESUMED = """
+import sys, time, torch
+from torch.utils.data import DataLoader, TensorDataset
+import pmtop.torch
+
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+loader = DataLoader(TensorDataset(torch.zeros(160, 4)), batch_size=4)
+with pmtop.torch.instrument():
+    for epoch in range(7, 90):
+        print(epoch, flush=True)
+        for x, in loader:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+            time.sleep(0.02)
+"""
+
+
+def test_a_pass_has_the_number_and_the_total_of_the_loop_around_it():
+    """The first epochs were those of an earlier run."""
+    with watching.start(RESUMED) as script, watching.Monitor("-p", script.pid, refresh_s=0.5) as monitor:
+        watching.wait_for(lambda: monitor.objects() and monitor.objects()[-1].get("epoch", {}).get("total"), 60, "a total")
+        for _ in range(4):
+            first, count = int(script.out().split()[-1]), len(monitor.objects())
+            watching.wait_for(lambda: len(monitor.objects()) > count + 1)
+            seen = monitor.objects()[-1]
+            assert first <= seen["epoch"]["index"] <= int(script.out().split()[-1]), (first, seen["epoch"])
+            assert seen["epoch"]["total"] == 90 and "is_inferred" not in seen["epoch"], seen["epoch"]
+            assert [row["index"] for row in seen["epochs"]] == list(range(7, seen["epoch"]["index"] + 1)) and seen["run_eta_s"] > 60, seen["epochs"]

@@ -48,6 +48,7 @@ TOTAL_KNOWN = {'carried_counted', 'carried_named', 'compared_before', 'compared_
 JOINED_S = 5                   # attached so late: in the third pass or later
 FROM_START = {'carried_on'}    # attached at once
 CHOSEN_STEPS = 8
+HELD_STEPS = 100               # of an epoch of held.py
 NEXT_S = 2                     # after which the loop that follows another one is counted
 # What unseen.py does, and why it has no steps.
 UNSEEN = {
@@ -59,7 +60,7 @@ UNSEEN = {
 }
 WHY_S = 30
 # So many at a time: scripts that take a whole CPU, with less right to it than pmtop and other tests have; and those that mostly sleep.
-BUSY, SLEEPING = threading.Semaphore(3), threading.Semaphore(3)
+BUSY, SLEEPING = threading.Semaphore(2), threading.Semaphore(3)
 NICE = ['nice', '-n', '5']
 IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'log_every', 'full_batch', 'gathered', 'site-packages/library_iterator']
 VALIDATES = {'one_function'}   # with the same line
@@ -161,6 +162,18 @@ def short_epochs_are_right_or_unknown(python):
     known = [epoch['index'] for epoch in epochs if epoch.get('index') is not None]
     assert known == sorted(set(known)), known
     assert len(known) >= 3, epochs
+
+
+def each_pass_of_a_held_iterator_is_an_epoch(python):
+    """Where its batches are fetched is known from the pass before, so none is missed until a sample shows that."""
+    found, truth, _ = watch(python, 'held', 0, objects=24)
+    assert found, 'no steps were inferred'
+    for now, reported in found:
+        low, high = between(truth, now)
+        numbers = [epoch['index'] for epoch in reported['epochs'] if 'index' in epoch]
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else len(reported['epochs']) < 4, numbers
+        last = reported['epochs'][-1]
+        assert 'index' not in last or low[1] - 1 <= last['index'] * HELD_STEPS + last['batches'] <= high[1] + 1, (low, high, last)
 
 
 def a_loss_is_read_where_it_is_a_float(python):
@@ -268,6 +281,7 @@ def checks():
         for script in IN_CI:
             add(BUSY, script, agrees, TORCH, script)
         add(SLEEPING, 'short epochs', short_epochs_are_right_or_unknown, TORCH)
+        add(BUSY, 'a held iterator', each_pass_of_a_held_iterator_is_an_epoch, TORCH)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)
     for version, path in pythons().items():

@@ -394,6 +394,15 @@ static void open_loop(struct script *script, double at_s)
 	loop_record(script, RECORD_EPOCH_BEGIN, at_s)->epoch.index = 2;
 }
 
+static void loop_state(struct script *script, const struct run_state *counted, double at_s)
+{
+	struct run_state *state = sample_set_allocate(&script->set, sizeof *state);
+	*state = *counted;
+	struct record *record = script_add(script, RECORD_STATE, at_s + 0.9);
+	record->run = LOOP_RUN;
+	record->state = state;
+}
+
 static void loop_pass(struct script *script, double at_s, uint64_t index)
 {
 	loop_record(script, RECORD_BATCH_BEGIN, at_s)->batch.index = index;
@@ -401,17 +410,15 @@ static void loop_pass(struct script *script, double at_s, uint64_t index)
 	end->batch.index = end->batch.number = index;
 	end->batch.begin_ns = script_ns(at_s);
 	end->batch.loss = NAN;
-	struct run_state *state = sample_set_allocate(&script->set, sizeof *state);
-	*state = (struct run_state){ .epochs_planned = 5,
-		.batches_per_epoch = LOOP_LENGTH,
-		.in_epoch = true,
-		.epoch_index = 2,
-		.epochs_begun = 3,
-		.batches_in_epoch = index + 1,
-		.loss = NAN };
-	struct record *record = script_add(script, RECORD_STATE, at_s + 0.9);
-	record->run = LOOP_RUN;
-	record->state = state;
+	loop_state(script,
+		&(struct run_state){ .epochs_planned = 5,
+			.batches_per_epoch = LOOP_LENGTH,
+			.in_epoch = true,
+			.epoch_index = 2,
+			.epochs_begun = 3,
+			.batches_in_epoch = index + 1,
+			.loss = NAN },
+		at_s);
 }
 
 /* Of `passes` passes of the loop, the program publishes a step in each `each`th. `state`: what it publishes of epochs.
@@ -476,6 +483,107 @@ START_TEST(withdrawn_epochs_are_those_of_the_loop)
 }
 END_TEST
 
+/* A pass for each client of a federated round, published as an epoch each, while the loop's epoch is the third. */
+START_TEST(passes_within_an_epoch_of_the_loop_are_no_epochs)
+{
+	for (unsigned own = 0; own < 2; own++) {
+		struct script script;
+		script_open(&script, NULL);
+		if (!own)
+			script_meta(&script, "epochs_are_passes", "True");
+		script_apply(&script, 0.5);
+		open_loop(&script, 1);
+		for (uint32_t i = 0; i < 20; i++) {
+			double at_s = 1 + (double)i;
+			struct run_state passes = {
+				.epochs_begun = i / 2 + 1, .epoch_index = i / 2, .in_epoch = true, .loss = NAN
+			};
+			loop_pass(&script, at_s, i);
+			if (i % 2 == 0)
+				script_event(&script, RECORD_EPOCH_BEGIN, 0, at_s)->epoch.index = i / 2;
+			script_whole_batch(&script, at_s, at_s + 0.8, at_s + 0.95);
+			script_state(&script, &passes);
+			script_apply(&script, at_s + 0.95);
+			ck_assert_msg(script_run(&script)->has_loop_epochs == (!own && i >= 8), "batch %u", i);
+		}
+		const struct run *run = script_run(&script);
+		ck_assert_uint_eq(run_epoch_number(run, run->state.epochs_begun), own ? 10 : 3);
+		ck_assert_uint_eq(run->state.batches_in_epoch, own ? 0 : 20);
+		script_close(&script);
+	}
+}
+END_TEST
+
+/* Three passes of LOOP_LENGTH batches, each an epoch as published. Those of the loop have the numbers from `first` on;
+ * `each`: passes in an epoch of it, 0: it begins anew with each pass. */
+static void passes_beside_a_loop(struct script *script, uint32_t first, uint32_t passes, uint32_t each)
+{
+	script_meta(script, "epochs_are_passes", "True");
+	script_apply(script, 0.5);
+	open_loop(script, 1);
+	for (uint32_t i = 0; i < 4 * passes; i++) {
+		uint32_t pass = i / 4;
+		double at_s = 1 + (double)i;
+		struct run_state state = { .epochs_begun = pass + 1,
+			.epoch_index = pass,
+			.in_epoch = true,
+			.epoch_begin_ns = script_ns(1 + 4 * (double)pass),
+			.loss = NAN };
+		struct run_state counted = state;
+		counted.epoch_index = first + (each ? pass / each : 0);
+		counted.epochs_begun = counted.epoch_index + 1;
+		counted.epoch_begin_ns += script_ns(0.1) - script_ns(0);
+		counted.epochs_planned = 5;
+		loop_pass(script, at_s, i);
+		loop_state(script, &counted, at_s);
+		if (i % 4 == 0)
+			script_event(script, RECORD_EPOCH_BEGIN, 0, at_s)->epoch.index = pass;
+		script_whole_batch(script, at_s, at_s + 0.8, at_s + 0.95);
+		script_state(script, &state);
+		script_apply(script, at_s + 0.95);
+	}
+}
+
+/* A resumed run: its first pass is the third epoch of the loop. */
+START_TEST(passes_have_the_numbers_and_the_total_of_the_loop_around_them)
+{
+	for (uint32_t first = 0; first < 3; first += 2) {
+		struct script script;
+		script_open(&script, NULL);
+		passes_beside_a_loop(&script, first, 3, 1);
+		const struct run *run = script_run(&script);
+		ck_assert(!run->has_loop_epochs);
+		ck_assert_uint_eq(run_epoch_number(run, run->state.epochs_begun), first + 3);
+		ck_assert_uint_eq(run->state.epoch_index, first + 2);
+		ck_assert_uint_eq(run->state.epochs_planned, 5);
+		ck_assert_uint_eq(run->epoch_count, 3);
+		for (uint32_t i = 0; i < 3; i++) {
+			ck_assert_uint_eq(run->epochs[i].index, first + i);
+			ck_assert_uint_eq(run->epochs[i].ordinal, first + i + 1);
+			ck_assert_uint_eq(run->epochs[i].batches, 4);
+		}
+		ck_assert_uint_eq(script_batch(&script, 0)->epoch, first);
+		ck_assert_uint_eq(script_newest_batch(&script)->epoch, first + 2);
+		script_close(&script);
+	}
+}
+END_TEST
+
+/* Folds, and several loaders in an epoch. */
+START_TEST(passes_with_other_numbers_than_the_loop_are_no_epochs)
+{
+	for (uint32_t each = 0; each < 4; each++) {
+		struct script script;
+		script_open(&script, NULL);
+		passes_beside_a_loop(&script, 1, 6, each);
+		const struct run *run = script_run(&script);
+		ck_assert_int_eq(run->has_loop_epochs, each != 1);
+		ck_assert_uint_eq(run->state.epoch_index, 1 + (each ? 5 / each : 0));
+		script_close(&script);
+	}
+}
+END_TEST
+
 /* The loop is one over micro-batches, so its length is not that of the steps. */
 START_TEST(steps_have_no_epochs_of_a_loop_that_passes_more_often)
 {
@@ -513,6 +621,9 @@ int main(void)
 	tcase_add_test(tests, epochs_of_validation_do_not_count_as_epochs_of_the_plan);
 	tcase_add_test(tests, steps_without_epochs_have_those_of_the_loop_that_passes_with_them);
 	tcase_add_test(tests, withdrawn_epochs_are_those_of_the_loop);
+	tcase_add_test(tests, passes_within_an_epoch_of_the_loop_are_no_epochs);
+	tcase_add_test(tests, passes_have_the_numbers_and_the_total_of_the_loop_around_them);
+	tcase_add_test(tests, passes_with_other_numbers_than_the_loop_are_no_epochs);
 	tcase_add_test(tests, steps_have_no_epochs_of_a_loop_that_passes_more_often);
 	return suite_run(suite);
 }

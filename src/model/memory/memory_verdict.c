@@ -329,8 +329,8 @@ static bool filled_in_first_epoch(const struct window *window)
 {
 	const struct memory_trend *trend = window->trend;
 	const struct run *run = window->model->run_count ? &window->model->runs[0] : NULL;
-	if (!run || run->epoch_count == 0 || run->epochs[0].ordinal != 1 || run->epochs[0].index == EPOCH_UNKNOWN ||
-		!run->epochs[0].end_ns || trend->count == 0)
+	if (!run || run->epoch_count == 0 || (run->is_counted ? run->epochs[0].ordinal != 1 : run->epochs_dropped > 0) ||
+		run->epochs[0].index == EPOCH_UNKNOWN || !run->epochs[0].end_ns || trend->count == 0)
 		return false;
 	const struct epoch *first = &run->epochs[0];
 	int64_t length_ns = first->end_ns - first->begin_ns;

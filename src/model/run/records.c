@@ -120,14 +120,17 @@ static void follow_sequence(struct lane *lane, uint64_t sequence)
 		lane->next_sequence = sequence < UINT64_MAX ? sequence + 1 : sequence;
 }
 
-/* instrument() published passes over a DataLoader as epochs, and has seen since that they are none. */
+/* instrument() published passes over a DataLoader as epochs, and has seen since that they are none; or pmtop has
+ * (loop_epochs.h). */
 static bool has_withdrawn_epochs(const struct run *run)
 {
+	if (run->priv->are_passes_withdrawn)
+		return true;
 	const char *withdrawn = run_meta(run, "epochs_withdrawn");
-	return withdrawn && strtoull(withdrawn, NULL, 10) >= run->state.epochs_begun;
+	return withdrawn && strtoull(withdrawn, NULL, 10) + run->priv->epochs_ahead >= run->state.epochs_begun;
 }
 
-static void withdraw_epochs(struct run *run)
+void run_withdraw_epochs(struct run *run)
 {
 	run_copy_epochs(run, NULL);
 	run->priv->publishes_epochs = false;
@@ -147,7 +150,7 @@ static void apply_event(struct run *run, const struct record *record)
 	case RECORD_EPOCH_BEGIN:
 		lane_close_step(run, lane, record);
 		if (!has_withdrawn_epochs(run))
-			run_begin_epoch(run, record->epoch.index, record->time_ns);
+			run_begin_epoch(run, record->epoch.index + run->priv->epochs_ahead, record->time_ns);
 		break;
 	case RECORD_EPOCH_END:
 		lane_close_step(run, lane, record);
@@ -192,9 +195,13 @@ static void set_state(struct run *run, const struct run_state *state)
 	struct run_private *priv = run->priv;
 	run->state = *state;
 	run->state.mode = priv->mode = run_mode_of(run, state->mode);
+	run->state.epoch_index += priv->epochs_ahead;
+	run->state.epochs_begun += state->epochs_begun ? priv->epochs_ahead : 0;
+	if (!state->epochs_planned && run->state.epochs_begun <= priv->loop_planned)
+		run->state.epochs_planned = priv->loop_planned;
 	priv->publishes_epochs |= state->epochs_begun || state->epochs_planned || state->batches_per_epoch;
 	if (has_withdrawn_epochs(run))
-		withdraw_epochs(run);
+		run_withdraw_epochs(run);
 	if (!priv->has_state)
 		priv->was_ended = state->is_ended;
 	priv->has_state = true;
@@ -213,7 +220,7 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 		run_replace_epochs(run, record->epochs.rows, record->epochs.count, record->epochs.dropped);
 		run->priv->epochs_upto = record->epochs.upto;
 		if (has_withdrawn_epochs(run))
-			withdraw_epochs(run);
+			run_withdraw_epochs(run);
 		break;
 	case RECORD_COUNTER: run_set_counter(run, record->counter.name, record->time_ns, record->counter.total); break;
 	case RECORD_OPEN_SPAN: run_set_open_span(run, record); break;

@@ -6,6 +6,8 @@
 
 /* Everything that has a run in it but RUN_OPENED; `rest_count` records, this one included, are left in the set. */
 void run_apply(struct run *run, const struct record *record, size_t rest_count);
+/* The epochs published so far are none. */
+void run_withdraw_epochs(struct run *run);
 /* At the first event, or at the end, of the set that opens the run. */
 void run_settle_past(struct run *run, const struct record *rest, size_t rest_count);
 

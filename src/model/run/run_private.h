@@ -57,10 +57,26 @@ struct lane {
 };
 
 /* Of an inferred run: what it and the run that its process publishes had counted when both were first seen. */
+/* When the epoch of the loop was known first. */
+struct within {
+	bool is_begun;
+	uint32_t epoch_index, epochs_begun; /* of the loop; published */
+	uint64_t steps, passes;
+};
+
+/* The latest epoch of the loop that is a published pass, and how many had another number than that, in a row. */
+struct matched {
+	int64_t begin_ns;
+	unsigned others;
+	bool is_sure; /* one was, so that the first number is known */
+};
+
 struct beside {
 	int32_t pid; /* the process that publishes; 0: none */
 	bool is_begun;
 	uint64_t steps, passes;
+	struct within within;
+	struct matched matched;
 };
 
 /* Finds a batch by its number in the run. */
@@ -110,6 +126,9 @@ struct run_private {
 	int64_t traced_from_ns, traced_until_ns; /* see steps/traced_steps.h; until: INT64_MAX while it goes on */
 	bool was_live;                           /* when it was opened */
 	bool publishes_epochs;                   /* epochs, or lengths */
+	/* see loop_epochs.h; of an earlier run, and of the loop */
+	bool are_passes_withdrawn;
+	uint32_t epochs_ahead, loop_planned;
 	struct beside beside;
 	double resident_bytes; /* of the run's process, at resident_ns: set by processes.c */
 	int64_t resident_ns;

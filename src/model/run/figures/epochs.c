@@ -83,7 +83,7 @@ void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns)
 	last = newest(run);
 	if (last && last->end_ns == 0)
 		end_epoch(run, last, time_ns);
-	uint32_t ordinal = last ? last->ordinal + 1 : 1;
+	uint32_t ordinal = last ? last->ordinal + 1 : run->priv->epochs_ahead + 1;
 	/* An epoch without a number may precede it. */
 	if (run->is_counted && index < EPOCH_UNKNOWN && ordinal <= index)
 		ordinal = index + 1;
@@ -123,8 +123,8 @@ void epoch_add_batch(struct epoch *epoch, double batch_s)
 static struct epoch epoch_of(const struct run *run, const struct epoch_row *row, uint64_t ordinal)
 {
 	bool has_batches = row->batches > 0 && isfinite(row->sum_s) && row->sum_s >= 0;
-	return (struct epoch){ .index = row->index,
-		.ordinal = (uint32_t)ordinal,
+	return (struct epoch){ .index = row->index + run->priv->epochs_ahead,
+		.ordinal = (uint32_t)ordinal + run->priv->epochs_ahead,
 		.mode = run_mode_of(run, row->mode),
 		.begin_ns = row->begin_ns,
 		.end_ns = row->end_ns > row->begin_ns ? row->end_ns : 0,
@@ -160,6 +160,30 @@ void run_copy_epochs(struct run *run, const struct run *from)
 		memcpy(run->epochs, from->epochs, count * sizeof *run->epochs);
 	run->epoch_count = count;
 	run->epochs_dropped = count ? from->epochs_dropped : 0;
+}
+
+static void shift_batch(struct batch *batch, uint32_t ahead)
+{
+	if (batch->epoch_ordinal == 0)
+		return;
+	batch->epoch += ahead;
+	batch->epoch_ordinal += ahead;
+}
+
+void run_shift_epochs(struct run *run, uint32_t ahead)
+{
+	run->priv->epochs_ahead += ahead;
+	run->state.epoch_index += ahead;
+	run->state.epochs_begun += ahead;
+	for (size_t i = 0; i < run->epoch_count; i++) {
+		run->epochs[i].index += ahead;
+		run->epochs[i].ordinal += ahead;
+	}
+	for (unsigned i = 0; i < run->track_count; i++)
+		for (size_t at = 0; at < run->tracks[i].capacity; at++)
+			shift_batch(&run->tracks[i].ring[at], ahead);
+	for (size_t i = 0; i < run->flagged_count; i++)
+		shift_batch(&run->flagged[i].batch, ahead);
 }
 
 void run_reconcile_epochs(struct run *run)

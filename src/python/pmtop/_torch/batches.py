@@ -397,10 +397,8 @@ class Loop(StepLoop):
         now.kind = _TRAINING
         self.stack.append(now)
         self.watches_forward = not now.facts.trains_in_eval
-        if self.epochs.are_passes and not self.epochs_planned and (now.goes_on or now.is_endless()):
-            self.epochs.withdraw()
-            if self.epochs.begun:
-                self.publish_fact("epochs_withdrawn", self.epochs.begun)
+        if self.epochs.are_passes and not self.epochs_planned:
+            self.epochs.note_pass(now.goes_on or now.is_endless(), self.publish_fact)
         self._publish_loader(now.facts.outlived_by or now.facts)
         if now.facts.accumulation > 1:
             self.divides_by(now.facts.accumulation, False)

@@ -2,10 +2,11 @@
 
 Two kinds of programs count epochs in another way, if they have any: those that begin a pass where another one has no batch left
 (except StopIteration: it = iter(loader)), and those that ask a loader without a length by next(). Then this class publishes no more epochs, and pmtop
-drops those published so far. It shows the epochs of the program's own loop (src/model/run/loop_epochs.h)."""
+drops those published so far. It shows the epochs of the program's own loop (src/model/run/loop_epochs.h). Others make several passes in an epoch, one
+for each client or task: pmtop sees that from outside, and is told that the epochs are passes."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 
 class Epochs:
@@ -27,8 +28,13 @@ class Epochs:
         if self.are_passes:
             self.out.epoch_end()
 
-    def withdraw(self) -> None:
-        """The passes are no epochs."""
+    def note_pass(self, is_no_epoch: bool, publish_fact: Callable[[str, object], None]) -> None:
+        """Of a program that does not say how many epochs it has."""
+        publish_fact("epochs_are_passes", True)
+        if not is_no_epoch:
+            return
         if self.is_in:
             self.end()
         self.are_passes = False
+        if self.begun:
+            publish_fact("epochs_withdrawn", self.begun)

@@ -303,9 +303,10 @@ void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *
 	enum stacks_verdict verdict = judge(evidence, pass, counted);
 	counted->trains = verdict == STACKS_TRAINS;
 	counted->evaluates = verdict == STACKS_VALIDATES;
-	counted->is_undecided = verdict == STACKS_UNKNOWN && !counted->is_over &&
-		training_ratio(evidence) >= TRAINING_RATIO_MIN && now_ns - pass->since_ns < UNDECIDED_NS;
-	counted->is_unknown = verdict == STACKS_UNKNOWN && counted->is_over && is_doubtful(evidence, counted);
+	bool is_unknown = verdict == STACKS_UNKNOWN, may_validate = is_unknown && is_doubtful(evidence, counted);
+	counted->is_undecided = is_unknown && !counted->is_over && now_ns - pass->since_ns < UNDECIDED_NS &&
+		(training_ratio(evidence) >= TRAINING_RATIO_MIN || may_validate);
+	counted->is_unknown = may_validate && counted->is_over;
 	if (counted->is_over && counted->trains && pass)
 		note_pace(evidence, pass, counted);
 	const struct stacks_known *known = counted->evaluates ? find_known(evidence, counted) : NULL;

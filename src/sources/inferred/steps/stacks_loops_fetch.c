@@ -40,6 +40,15 @@ static bool is_in_counted_while(struct stacks_loops *loops, const struct py_coun
 	return false;
 }
 
+/* A generator of the program, not tqdm's: it may gather batches, or next() may fetch them. */
+static bool is_in_own_generator(struct stacks_loops *loops, const struct py_counted *counted)
+{
+	const char *function, *file;
+	return !counted->ip && counted->generator &&
+		py_loops_source(loops->reader, &(struct py_loop){ .code = counted->generator }, &function, &file) &&
+		is_own(file);
+}
+
 /* The loop over the loader may be that of a generator, whose items next() fetches, or which makes one batch of several.
  */
 bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted)
@@ -54,7 +63,7 @@ bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted
 			(!counted->ip && strstr(counted->file, "/ultralytics/"));
 	if (counted->ip ? !py_loops_asks(loops->reader, counted->code, counted->ip) : !counted->is_looped)
 		return true;
-	if (py_loops_gathers(loops->reader, counted->code, counted->ip))
+	if (is_in_own_generator(loops, counted) || py_loops_gathers(loops->reader, counted->code, counted->ip))
 		return true;
 	return py_loops_is_generator(loops->reader, counted->code) && counted->caller_code &&
 		(!py_loops_asks(loops->reader, counted->caller_code, counted->caller_ip) ||

@@ -34,7 +34,7 @@ enum {
 struct code_location {
 	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE];
 	int line;
-	uint64_t code, ip, caller_code, caller_ip;
+	uint64_t code, ip, caller_code, caller_ip, generator;
 };
 
 struct epoch {
@@ -79,6 +79,8 @@ struct py_counter {
 	struct dying dying[DYING_MAX];
 	size_t length_next;
 	struct known_length lengths[PY_ITERATORS_MAX];
+	size_t place_next;
+	struct epoch places[PY_ITERATORS_MAX]; /* of each loader, one of which it is known where it is fetched */
 	struct epoch epochs[PY_ITERATORS_MAX], ended[PY_ITERATORS_MAX];
 	struct py_counted emitted[PY_COUNTED_MAX];
 };
@@ -166,6 +168,40 @@ static uint64_t read_sampler(const struct py_process *process, uint64_t iterator
 	return sampler;
 }
 
+static struct epoch *find_place(struct py_counter *counter, uint64_t sampler)
+{
+	for (size_t i = 0; i < PY_ITERATORS_MAX; i++)
+		if (sampler && counter->places[i].sampler == sampler)
+			return &counter->places[i];
+	return NULL;
+}
+
+static void remember_place(struct py_counter *counter, const struct epoch *epoch)
+{
+	struct epoch *place = find_place(counter, epoch->sampler);
+	if (!epoch->sampler || !epoch->location.ip)
+		return;
+	if (!place) {
+		place = &counter->places[counter->place_next];
+		counter->place_next = (counter->place_next + 1) % PY_ITERATORS_MAX;
+	}
+	*place = *epoch;
+}
+
+/* Another pass of a loader is mostly fetched at the same place; its loop is named once a sample has found it. */
+static void recall_place(struct py_counter *counter, struct epoch *next)
+{
+	const struct epoch *place = find_place(counter, next->sampler);
+	if (!place)
+		return;
+	next->is_stacked = place->is_stacked;
+	next->is_held = place->is_held;
+	next->location.code = place->location.code;
+	next->location.ip = place->location.ip;
+	next->location.caller_code = place->location.caller_code;
+	next->location.caller_ip = place->location.caller_ip;
+}
+
 /* False: there is no such iterator, or its count cannot be read. */
 static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns, struct epoch *out)
 {
@@ -176,6 +212,7 @@ static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns,
 	out->serial = ++counter->serial;
 	out->sampler = read_sampler(counter->process, iterator);
 	find_length(counter, out);
+	recall_place(counter, out);
 	return true;
 }
 
@@ -198,19 +235,6 @@ static void forget_emitted(struct py_counter *counter)
 	counter->ended_count -= counter->ended_emitted;
 	memmove(counter->ended, counter->ended + counter->ended_emitted, counter->ended_count * sizeof *counter->ended);
 	counter->ended_emitted = 0;
-}
-
-/* Another epoch of the loader is mostly fetched at the same place; its loop is named once a sample has found it. */
-static void keep_place(const struct epoch *before, struct epoch *next)
-{
-	if (!next->sampler || next->sampler != before->sampler)
-		return;
-	next->is_stacked = before->is_stacked;
-	next->is_held = before->is_held;
-	next->location.code = before->location.code;
-	next->location.ip = before->location.ip;
-	next->location.caller_code = before->location.caller_code;
-	next->location.caller_ip = before->location.caller_ip;
 }
 
 /* False: the epoch has ended, and there is no next one at this address. */
@@ -236,7 +260,6 @@ static bool follow(struct py_counter *counter, struct epoch *epoch, int64_t now_
 	end(counter, epoch, now_ns);
 	if (reading != PY_READ_OTHER || !begin(counter, epoch->number.iterator, now_ns, &next))
 		return false;
-	keep_place(epoch, &next);
 	*epoch = next;
 	return true;
 }
@@ -289,7 +312,6 @@ static void set_location(const struct py_site *site, int line, struct code_locat
 	snprintf(out->file, sizeof out->file, "%s", site->known->code.file);
 	out->line = line;
 	out->code = site->code;
-	out->ip = 0;
 }
 
 static void set_caller(const struct py_sample *sample, size_t at, struct code_location *out)
@@ -299,14 +321,15 @@ static void set_caller(const struct py_sample *sample, size_t at, struct code_lo
 	out->caller_ip = at < sample->count ? sample->sites[at].ip : 0;
 }
 
-static void set_loop(const struct py_sample *sample, size_t next, struct code_location *out)
+static void set_loop(struct py_counter *counter, const struct py_sample *sample, size_t next, struct epoch *epoch)
 {
 	size_t at = skip_between(sample, next + 1);
 	if (at == sample->count)
 		return;
-	set_location(&sample->sites[at], sample->sites[at].line, out);
-	out->ip = sample->sites[at].ip;
-	set_caller(sample, at, out);
+	set_location(&sample->sites[at], sample->sites[at].line, &epoch->location);
+	epoch->location.ip = sample->sites[at].ip;
+	set_caller(sample, at, &epoch->location);
+	remember_place(counter, epoch);
 }
 
 /* If there are too many, the least recently read one is dropped. */
@@ -354,7 +377,7 @@ static bool note_next(struct py_counter *counter, const struct py_sample *sample
 			continue;
 		struct epoch *epoch = find_or_begin(counter, self, now_ns);
 		if (epoch)
-			set_loop(sample, i, &epoch->location);
+			set_loop(counter, sample, i, epoch);
 		is_found |= epoch != NULL;
 	}
 	return is_found;
@@ -368,9 +391,11 @@ static bool note_found(struct py_counter *counter, const struct py_found *found,
 	struct epoch *epoch = find_or_begin(counter, found->iterator, now_ns);
 	if (!epoch)
 		return false;
-	if (!found->is_of_loader && !*epoch->location.file && !is_named_next(&site->known->code)) {
+	bool is_placed = epoch->location.ip && site->code != epoch->location.code;
+	if (!found->is_of_loader && !*epoch->location.file && !is_named_next(&site->known->code) && !is_placed) {
 		set_location(site, 0, &epoch->location);
 		set_caller(sample, (size_t)(site - sample->sites), &epoch->location);
+		epoch->location.generator = found->generator;
 	}
 	epoch->is_stacked |= !found->is_of_variable || found->is_of_loader;
 	epoch->is_held |= found->is_of_variable && !found->is_of_loader;
@@ -468,6 +493,7 @@ static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_
 		.ip = epoch->location.ip,
 		.caller_code = epoch->location.caller_code,
 		.caller_ip = epoch->location.caller_ip,
+		.generator = epoch->location.generator,
 	};
 }
 

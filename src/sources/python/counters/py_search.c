@@ -104,8 +104,11 @@ static void search_object(
 			remote_word(process->pid, object + ZIPPED, &inner) ? py_items_read(process, inner, items, ZIP_MAX) : 0;
 		search_objects(process, search, items, count, depth + 1, found);
 	} else if (type == types[PY_GENERATOR]) {
+		size_t before = found->count;
 		if (py_generator_frame(process, object, &frame))
 			search_frame(process, search, &frame, depth + 1, found);
+		for (size_t i = before; i < found->count; i++)
+			found->out[i].generator = found->out[i].generator ? found->out[i].generator : frame.code;
 	} else if (type == types[PY_LIST]) {
 		if (depth > 1) /* of a holder */
 			search_list(process, search, object, depth, found);
