@@ -179,9 +179,10 @@ void run_shift_epochs(struct run *run, uint32_t ahead)
 		run->epochs[i].index += ahead;
 		run->epochs[i].ordinal += ahead;
 	}
-	for (unsigned i = 0; i < run->track_count; i++)
-		for (size_t at = 0; at < run->tracks[i].capacity; at++)
-			shift_batch(&run->tracks[i].ring[at], ahead);
+	for (struct track *track = run->tracks; track < run->tracks + run->track_count; track++)
+		for (size_t i = 0; i < track->capacity; i++)
+			if (track->ring[i].ordinal >= track->first && track->ring[i].ordinal < track->end)
+				shift_batch(&track->ring[i], ahead);
 	for (size_t i = 0; i < run->flagged_count; i++)
 		shift_batch(&run->flagged[i].batch, ahead);
 }
