@@ -288,6 +288,27 @@ START_TEST(a_period_may_restart_in_each_epoch)
 }
 END_TEST
 
+/* The epochs differ in length, so that no number of batches lies between two of them; many periods by index fit. */
+START_TEST(what_is_slow_once_in_each_epoch_is_named_so)
+{
+	open_run();
+	for (uint32_t epoch = 0; epoch < 12; epoch++)
+		for (unsigned i = 0; i < 100 + epoch % 3; i++) {
+			struct batch *batch = add_step(i == 61 ? 0.1 : 0);
+			batch->index = i;
+			batch->epoch = epoch;
+			batch->epoch_ordinal = epoch + 1;
+		}
+	const struct pattern *pattern = only_pattern();
+	ck_assert(pattern->is_by_index);
+	ck_assert(pattern->is_once);
+	ck_assert_double_eq(pattern->period, 101);
+	ck_assert_ptr_nonnull(
+		strstr(pattern_words(pattern, &steps.run, words, sizeof words), "batch 61 of each epoch takes "));
+	close_run();
+}
+END_TEST
+
 START_TEST(slow_first_batches_of_epochs_name_persistent_workers)
 {
 	open_run();
@@ -596,6 +617,7 @@ int main(void)
 	tcase_add_test(tests, period_stays_exact_with_misses_outliers_and_holes);
 	tcase_add_test(tests, period_of_a_thousand_is_found);
 	tcase_add_test(tests, a_period_may_restart_in_each_epoch);
+	tcase_add_test(tests, what_is_slow_once_in_each_epoch_is_named_so);
 	tcase_add_test(tests, slow_first_batches_of_epochs_name_persistent_workers);
 	tcase_add_test(tests, a_little_slower_is_found_where_it_is_clear);
 	tcase_add_test(tests, every_so_many_seconds_is_no_number_of_batches);

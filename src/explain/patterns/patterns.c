@@ -300,6 +300,8 @@ static const char *period_name(const struct pattern *pattern, char out[64])
 	char seconds[NUMBER_SIZE];
 	if (pattern->is_epoch_first)
 		snprintf(out, 64, "each epoch's first batch");
+	else if (pattern->is_once)
+		snprintf(out, 64, "batch %llu of each epoch", (unsigned long long)pattern->once_index);
 	else if (pattern->unit == PATTERN_SECONDS)
 		snprintf(out, 64, "every %s a batch", format_seconds(seconds, pattern->period));
 	else

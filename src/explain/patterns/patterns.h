@@ -29,6 +29,9 @@ struct pattern {
 	uint32_t phase;      /* phase with most of the excess; NAME_NONE = none */
 	bool is_epoch_first; /* of a period: the members are each epoch's first batch */
 	bool is_by_index;    /* of a period: counted from the start of each epoch, by the published index */
+	/* of a period by index: each epoch has one, with this index; the period is then the epoch's length */
+	bool is_once;
+	uint64_t once_index;
 	bool is_planned;  /* of a period: only the members do a certain work of the program's own, such as an evaluation */
 	bool is_creeping; /* of a drift: gradual, not a single change */
 	/* "data", "data › decode", "`with lock:`, train.py:81": the common cause, as explain_batch names it; or "unknown"

@@ -159,6 +159,31 @@ static bool walk_back(const struct steps *steps, const struct ground *ground, st
 	return is_found;
 }
 
+static double epoch_length(const struct steps *steps)
+{
+	double lengths[EPOCHS_SEEN_MAX];
+	size_t count = 0;
+	if (steps->run->state.batches_per_epoch)
+		return (double)steps->run->state.batches_per_epoch;
+	for (size_t i = 1; i < steps->epoch_count; i++)
+		lengths[count++] = (double)(steps->epochs[i].first_position - steps->epochs[i - 1].first_position);
+	return round(median_of(lengths, count));
+}
+
+/* What is slow once in each epoch fits many periods. */
+static void note_once(const struct steps *steps, uint32_t remainder, struct pattern *out)
+{
+	double length = epoch_length(steps);
+	bool is_once = out->is_by_index && length > remainder;
+	for (size_t i = 0; i < steps->epoch_count && is_once; i++)
+		is_once = index_at(&steps->epochs[i], steps->epochs[i].last_position) < remainder + out->period;
+	if (!is_once)
+		return;
+	out->is_once = true;
+	out->once_index = remainder;
+	out->period = length;
+}
+
 /* -- making the pattern -- */
 
 /* Call after marking the members. */
@@ -284,6 +309,7 @@ bool find_comb(struct steps *steps, struct pattern *out)
 	make_pattern(steps, &best, out);
 	if (best.period != whole)
 		count_members(steps, out);
+	note_once(steps, remainder % best.period, out);
 	return true;
 }
 
@@ -295,17 +321,6 @@ static bool is_epoch_first(const struct steps *steps, size_t i)
 	const struct batch *batch = steps->batches[row - 1], *before = row > 1 ? steps->batches[row - 2] : NULL;
 	return batch->index == 0 ||
 		(before && before->ordinal + 1 == batch->ordinal && before->epoch_ordinal != batch->epoch_ordinal);
-}
-
-static double epoch_length(const struct steps *steps)
-{
-	double lengths[EPOCHS_SEEN_MAX];
-	size_t count = 0;
-	if (steps->run->state.batches_per_epoch)
-		return (double)steps->run->state.batches_per_epoch;
-	for (size_t i = 1; i < steps->epoch_count; i++)
-		lengths[count++] = (double)(steps->epochs[i].first_position - steps->epochs[i - 1].first_position);
-	return round(median_of(lengths, count));
 }
 
 bool find_epoch_first(struct steps *steps, struct pattern *out)
