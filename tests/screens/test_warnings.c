@@ -427,6 +427,13 @@ START_TEST(brackets_choose_the_run_and_the_header_says_which)
 	ck_assert_int_eq(screen_run(stage.screen), 1);
 	ck_assert(stage_shows(&stage, "second"));
 	ck_assert(stage_shows(&stage, "run 2 of 2 [ ]"));
+	/* The first is a loop in its process now. */
+	stage.model->runs[0].is_used = false;
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "second"));
+	ck_assert(!stage_shows(&stage, "run 2 of 2"));
+	stage.model->runs[0].is_used = true;
+	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "no batch has ended yet"));
 	stage_type(&stage, "2nN\rf3>4?1]");
 	ck_assert_int_eq(screen_run(stage.screen), 0);

@@ -28,6 +28,15 @@ static const char *age(char out[NUMBER_SIZE], double seconds)
 	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
 }
 
+/* A run that is not used is a loop in the process of another. */
+static unsigned count_runs(const struct model *model, unsigned upto)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < upto; i++)
+		count += model->runs[i].is_used;
+	return count;
+}
+
 /* Adds this run's rank and the slowest rank. */
 static void add_rank(
 	const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_wide, struct line *line)
@@ -38,8 +47,9 @@ static void add_rank(
 	if (ranks->slowest >= 0)
 		line_add(
 			line, 3, ROLE_WARNING, is_wide ? "slowest: rank %ld" : "slowest %ld", ranks->list[ranks->slowest].number);
-	if (scene->model->run_count > 1 && scene->model->run_count > ranks->count)
-		line_add(line, 3, ROLE_DIM, "run %d of %u [ ]", scene->run + 1, scene->model->run_count);
+	unsigned runs = count_runs(scene->model, scene->model->run_count);
+	if (runs > 1 && runs > ranks->count)
+		line_add(line, 3, ROLE_DIM, "run %u of %u [ ]", count_runs(scene->model, (unsigned)scene->run) + 1, runs);
 }
 
 enum { INFERRED_SIZE = 96 };

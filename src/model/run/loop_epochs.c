@@ -97,7 +97,7 @@ static bool take_number(struct run *run, struct run *loop)
 	struct matched *matched = &loop->priv->beside.matched;
 	bool is_sure;
 	const struct epoch *pass = counted->epoch_begin_ns != matched->begin_ns ? find_pass(run, counted, &is_sure) : NULL;
-	/* One that has just begun may be too short to be told from the next. */
+	/* A pass that has just begun may be so short that the loop is in the next one. */
 	if (!pass || (!is_sure && !pass->end_ns))
 		return true;
 	uint32_t number = run_epoch_number(run, pass->ordinal), loops = counted->epoch_index + 1;

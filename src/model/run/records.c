@@ -120,8 +120,7 @@ static void follow_sequence(struct lane *lane, uint64_t sequence)
 		lane->next_sequence = sequence < UINT64_MAX ? sequence + 1 : sequence;
 }
 
-/* instrument() published passes over a DataLoader as epochs, and has seen since that they are none; or pmtop has
- * (loop_epochs.h). */
+/* instrument() or pmtop (loop_epochs.h) found that the published passes over a DataLoader are no epochs. */
 static bool has_withdrawn_epochs(const struct run *run)
 {
 	if (run->priv->are_passes_withdrawn)
