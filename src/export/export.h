@@ -27,6 +27,7 @@ struct lines {
 	uint64_t next_epoch, next_mark;     /* since the start of the run, dropped ones included */
 	uint64_t next_energy;               /* the same, of epochs whose energy is printed */
 	enum memory_verdict memory_verdict; /* the last verdict printed */
+	char no_steps[512];                 /* the last reason printed */
 	uint64_t gpu_happenings;            /* events of GPUs, printed */
 	size_t gpu_count;
 	struct gpu_line gpus[GPUS_MAX];

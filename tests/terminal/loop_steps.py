@@ -48,7 +48,7 @@ TOTAL_KNOWN = {'carried_counted', 'carried_named', 'compared_before', 'compared_
 JOINED_S = 5                   # attached so late: in the third pass or later
 FROM_START = {'carried_on'}    # attached at once
 CHOSEN_STEPS = 8
-HELD_STEPS = 100               # of an epoch of held.py
+EPOCH_STEPS = 100              # of an epoch of held.py, train_accuracy.py and lightning_iterable.py
 NEXT_S = 2                     # after which the loop that follows another one is counted
 # What unseen.py does, and why it has no steps.
 UNSEEN = {
@@ -164,16 +164,44 @@ def short_epochs_are_right_or_unknown(python):
     assert len(known) >= 3, epochs
 
 
-def each_pass_of_a_held_iterator_is_an_epoch(python):
-    """Where its batches are fetched is known from the pass before, so none is missed until a sample shows that."""
-    found, truth, _ = watch(python, 'held', 0, objects=24)
-    assert found, 'no steps were inferred'
+def check_epochs(found, truth, is_from_start):
+    """Each has its number, and the last one its batches. Of the first ones pmtop may have seen a part."""
     for now, reported in found:
         low, high = between(truth, now)
         numbers = [epoch['index'] for epoch in reported['epochs'] if 'index' in epoch]
         assert numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else len(reported['epochs']) < 4, numbers
         last = reported['epochs'][-1]
-        assert 'index' not in last or low[1] - 1 <= last['index'] * HELD_STEPS + last['batches'] <= high[1] + 1, (low, high, last)
+        is_whole = is_from_start or len(numbers) > 2
+        assert 'index' not in last or not is_whole or low[1] - 1 <= last['index'] * EPOCH_STEPS + last['batches'] <= high[1] + 1, (low, high, last)
+
+
+def each_pass_of_a_held_iterator_is_an_epoch(python):
+    """Where its batches are fetched is known from the pass before, so none is missed until a sample shows that."""
+    found, truth, _ = watch(python, 'held', 0, objects=24)
+    assert found, 'no steps were inferred'
+    check_epochs(found, truth, True)
+
+
+def a_pass_over_the_training_loader_may_validate(python):
+    """It is in no epoch's batches, nor is any of its batches counted until that is known."""
+    found, truth, _ = watch(python, 'train_accuracy', 0, objects=24)
+    assert found, 'no steps were inferred'
+    check_epochs(found, truth, True)
+    trained = [reported['modes']['train']['count'] for _, reported in found]
+    rows = [sum(epoch['batches'] for epoch in reported['epochs']) for _, reported in found]
+    assert trained == rows, (trained, rows)
+    assert found[-1][1]['modes']['validation']['count'] > 0, found[-1][1]['modes']
+
+
+def steps_of_lightning_without_a_dataloader(python):
+    """The trainer's own count: exact from the first object on."""
+    found, truth, after_s = watch(python, 'lightning_iterable', 0, objects=24)
+    assert found, 'no steps were inferred'
+    for now, reported in found:
+        low, high = between(truth, now)
+        assert low[1] - 1 <= reported['batch']['count'] <= high[1] + 1, (low, high, reported['batch'])
+        assert reported['epoch']['total'] == 400, reported['epoch']
+    check_epochs(found, truth, False)
 
 
 def a_loss_is_read_where_it_is_a_float(python):
@@ -282,6 +310,8 @@ def checks():
             add(BUSY, script, agrees, TORCH, script)
         add(SLEEPING, 'short epochs', short_epochs_are_right_or_unknown, TORCH)
         add(BUSY, 'a held iterator', each_pass_of_a_held_iterator_is_an_epoch, TORCH)
+        add(BUSY, 'a pass over the training loader', a_pass_over_the_training_loader_may_validate, TORCH)
+        add(BUSY, 'Lightning without a DataLoader', steps_of_lightning_without_a_dataloader, TORCH)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)
     for version, path in pythons().items():

@@ -246,6 +246,26 @@ START_TEST(unpublished_process_gets_a_line_each_refresh)
 }
 END_TEST
 
+START_TEST(why_there_are_no_steps_is_said_once)
+{
+	fixture.model.missing_count = 1;
+	fixture.model.missing[0] = (struct missing){
+		.figure = "region", .text = "process 48213 belongs to root", .remedy = "run as root", .subject = MISSING_REGION
+	};
+	ck_assert_str_eq(refresh_of(-1),
+		"  pmtop does not know whether this process is instrumented: process 48213 belongs to root. Try: run as root.\n"
+		"  Process 48213: state unknown\n");
+	ck_assert_str_eq(refresh_of(-1), "  Process 48213: state unknown\n");
+	fixture.model.missing[0].subject = MISSING_STEPS;
+	ck_assert_str_eq(refresh_of(-1),
+		"  No instrumentation, and process 48213 belongs to root; in Python, write for batch in pmtop.batches(loader); "
+		"in C or C++, include pmtop.h (man pmtop.h).\n"
+		"  Process 48213: state unknown\n");
+	fixture.model.missing_count = 0;
+	ck_assert_str_eq(refresh_of(-1), "  Process 48213: state unknown\n");
+}
+END_TEST
+
 START_TEST(process_of_which_nothing_is_known_is_not_given_figures)
 {
 	ck_assert_str_eq(refresh_of(-1), "  Process 48213: state unknown\n");
@@ -325,6 +345,7 @@ int main(void)
 	tcase_add_test(all, warnings_of_another_run_are_not_printed);
 	tcase_add_test(all, memory_is_printed_when_it_grows_leaks_and_settles);
 	tcase_add_test(all, unpublished_process_gets_a_line_each_refresh);
+	tcase_add_test(all, why_there_are_no_steps_is_said_once);
 	tcase_add_test(all, process_of_which_nothing_is_known_is_not_given_figures);
 	tcase_add_test(all, the_allocators_memory_has_the_guides_words);
 	tcase_add_test(all, marks_are_printed_among_batches_and_epochs_by_time);

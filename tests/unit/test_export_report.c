@@ -221,8 +221,9 @@ START_TEST(unpublished_process_says_what_is_not_known_and_why)
 	ck_assert_str_eq(report_of(-1),
 		"train.py, process 48213\n"
 		"\n"
-		"No instrumentation: for operations, batches and epochs, use pmtop.torch in Python or pmtop.h in C "
-		"(man pmtop.h)\n"
+		"No instrumentation, and no loop found whose iterations pmtop can count; in Python, write for batch in "
+		"pmtop.batches(loader); "
+		"in C or C++, include pmtop.h (man pmtop.h).\n"
 		"\n" TITLE("WARNINGS") "none\n" DOUBLE_RULE
 							   "\n" TITLE("MEMORY") "Resident set                            –\n"
 													"Peak                                    –\n"

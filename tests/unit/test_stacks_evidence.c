@@ -234,6 +234,38 @@ START_TEST(passes_of_another_length_train_until_samples_contradict)
 }
 END_TEST
 
+/* accuracy(train_loader): of a loader that two loops read, one of which validates, a pass that no sample has found is
+ * of either. */
+START_TEST(a_pass_that_no_sample_has_found_may_be_of_either_loop_of_its_loader)
+{
+	ck_assert(run_pass_in("train", 1, 40, true).trains);
+	struct py_counted pass = { .serial = ++serial, .sampler = 1, .length = 40, .function = "", .file = "" };
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	ck_assert(!pass.trains && pass.is_undecided);
+	pass.function = "train";
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	ck_assert(pass.trains);
+	ck_assert(run_pass_in("accuracy", 1, 40, false).evaluates);
+	pass = (struct py_counted){ .serial = ++serial, .sampler = 1, .length = 40, .function = "", .file = "" };
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	ck_assert(!pass.trains && !pass.evaluates && pass.is_undecided);
+	pass.is_over = true;
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	ck_assert(!pass.trains && !pass.evaluates && pass.is_unknown);
+}
+END_TEST
+
+/* Once three passes were found in one loop, the next one is expected there. */
+START_TEST(a_pass_of_a_loader_that_one_loop_reads_again_and_again_is_of_that)
+{
+	for (int i = 0; i < 3; i++)
+		run_pass_in("train", 1, 10, true);
+	struct py_counted pass = { .serial = ++serial, .sampler = 1, .length = 10, .function = "", .file = "" };
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	ck_assert(pass.trains && !pass.is_undecided);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_evidence");
@@ -249,6 +281,8 @@ int main(void)
 	tcase_add_test(tests, a_pass_of_far_faster_batches_validates);
 	tcase_add_test(tests, short_passes_that_another_call_begins_are_unknown_until_together_they_show_no_training);
 	tcase_add_test(tests, passes_of_another_length_train_until_samples_contradict);
+	tcase_add_test(tests, a_pass_that_no_sample_has_found_may_be_of_either_loop_of_its_loader);
+	tcase_add_test(tests, a_pass_of_a_loader_that_one_loop_reads_again_and_again_is_of_that);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -12,6 +12,7 @@
 #include "src/export/figures/ranks.h"
 #include "src/export/figures/scope.h"
 #include "src/export/text/gpu_lines.h"
+#include "src/model/code/code_advice.h"
 #include "src/export/text/report_energy.h"
 #include "src/model/energy/energy_runs.h"
 #include "src/model/machine/processes.h"
@@ -243,6 +244,15 @@ static bool add_run(struct buffer *out, struct lines *lines, const struct model 
 	return lines->next_epoch > epochs_before;
 }
 
+static void add_no_steps(struct buffer *out, struct lines *lines, const struct model *model)
+{
+	char why[sizeof lines->no_steps];
+	if (!code_write_no_steps(model, why, sizeof why) || strcmp(why, lines->no_steps) == 0)
+		return;
+	memcpy(lines->no_steps, why, sizeof why);
+	buffer_printf(out, "  %s\n", why);
+}
+
 static void add_process(struct buffer *out, const struct model *model)
 {
 	const struct process *target = model_target(model);
@@ -321,8 +331,10 @@ void export_lines(
 	struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run)
 {
 	bool has_epoch_ended = scope_run(model, run) && add_run(out, lines, model, run);
-	if (!scope_run(model, run))
+	if (!scope_run(model, run)) {
+		add_no_steps(out, lines, model);
 		add_process(out, model);
+	}
 	add_memory_verdict(out, lines, &model->memory, has_epoch_ended);
 	gpus_as_lines(out, lines, model);
 	patterns_as_lines(out, lines, alerts, model, run);

@@ -21,6 +21,7 @@
 #include "src/export/text/report_gpus.h"
 #include "src/export/text/report_memory.h"
 #include "src/export/text/report_workers.h"
+#include "src/model/code/code_advice.h"
 #include "src/model/run/figures/late_figures.h"
 #include "src/model/run/refusals.h"
 #include "src/model/run/steps/flagged.h"
@@ -417,9 +418,9 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 		add_refused(out, run);
 		add_epochs(out, run);
 	} else {
-		buffer_puts(out,
-			"No instrumentation: for operations, batches and epochs, use pmtop.torch in Python or pmtop.h in C "
-			"(man pmtop.h)\n\n");
+		char why[512];
+		code_write_no_steps(model, why, sizeof why);
+		buffer_printf(out, "%s\n\n", why);
 	}
 	ranks_as_table(out, model, run_index);
 	lost_time_as_table(out, model);

@@ -17,12 +17,26 @@ static const char *advice_by_libraries(const struct model *model)
 	return NULL;
 }
 
-const char *code_why_no_steps(const struct model *model)
+static const struct missing *missing_steps(const struct model *model)
 {
 	for (size_t i = 0; i < model->missing_count; i++)
 		if (model->missing[i].subject == MISSING_STEPS)
-			return model->missing[i].text;
-	return "no loop found whose iterations pmtop can count";
+			return &model->missing[i];
+	return NULL;
+}
+
+const char *code_why_no_steps(const struct model *model)
+{
+	const struct missing *steps = missing_steps(model);
+	return steps ? steps->text : "no loop found whose iterations pmtop can count";
+}
+
+const struct missing *code_refused_region(const struct model *model)
+{
+	for (size_t i = 0; i < model->missing_count; i++)
+		if (model->missing[i].subject == MISSING_REGION && !model->missing[i].is_mere_absence)
+			return &model->missing[i];
+	return NULL;
 }
 
 void code_write_advice(const struct model *model, char *out, size_t size)
@@ -39,4 +53,17 @@ void code_write_advice(const struct model *model, char *out, size_t size)
 		snprintf(out, size, "%s", by_libraries);
 	else
 		framework_write_advice(framework, code_main_group(model) >= 0, out, size);
+}
+
+bool code_write_no_steps(const struct model *model, char *out, size_t size)
+{
+	const struct missing *refused = code_refused_region(model);
+	char advice[256];
+	code_write_advice(model, advice, sizeof advice);
+	if (refused)
+		snprintf(out, size, "pmtop does not know whether this process is instrumented: %s. Try: %s.", refused->text,
+			refused->remedy);
+	else
+		snprintf(out, size, "No instrumentation, and %s; %s.", code_why_no_steps(model), advice);
+	return refused || missing_steps(model);
 }

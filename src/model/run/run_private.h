@@ -56,7 +56,6 @@ struct lane {
 	struct batch between; /* phases since its end: part of the step only if another batch follows */
 };
 
-/* Of an inferred run: what it and the run that its process publishes had counted when both were first seen. */
 /* When the epoch of the loop was known first. */
 struct within {
 	bool is_begun;
@@ -71,6 +70,7 @@ struct matched {
 	bool is_sure; /* one was, so that the first number is known */
 };
 
+/* Of an inferred run: what it and the run that its process publishes had counted when both were first seen. */
 struct beside {
 	int32_t pid; /* the process that publishes; 0: none */
 	bool is_begun;

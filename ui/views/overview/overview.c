@@ -49,32 +49,12 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 
 /* -- without one -- */
 
-/* Why the region could not be read; NULL if there is none. */
-static const struct missing *refused_region(const struct model *model)
-{
-	for (size_t i = 0; i < model->missing_count; i++)
-		if (model->missing[i].subject == MISSING_REGION && !model->missing[i].is_mere_absence)
-			return &model->missing[i];
-	return NULL;
-}
-
-/* What pmtop looked for, and what would bring steps. */
-static void write_advice(const struct model *model, char *out, size_t size)
-{
-	char advice[256];
-	code_write_advice(model, advice, sizeof advice);
-	snprintf(out, size, "No instrumentation, and %s; %s.", code_why_no_steps(model), advice);
-}
-
 static void draw_process(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	const struct missing *refused = refused_region(scene->model);
-	char text[512];
-	write_advice(scene->model, text, sizeof text);
-	if (refused)
-		snprintf(text, sizeof text,
-			"pmtop does not know whether this process is instrumented: %s.\nTry: %s.\nProcess figures are below.",
-			refused->text, refused->remedy);
+	bool is_refused = code_refused_region(scene->model);
+	char text[576], why[512];
+	code_write_no_steps(scene->model, why, sizeof why);
+	snprintf(text, sizeof text, "%s%s", why, is_refused ? "\nProcess figures are below." : "");
 	const struct process *shown[PROCESS_ROWS_MAX];
 	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);
 	struct rect measure = { 0, 0, rect.width - 4, 0 };
@@ -87,7 +67,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	struct rect code = rect_take_top(&rect, panel_code_height(scene, canvas, rect.height)), plots = rect;
 
 	if (note.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, note)) {
-		struct rect inside = parts_panel(canvas, note, refused ? "Not readable" : "No steps yet", NULL, ROLE_TITLE);
+		struct rect inside = parts_panel(canvas, note, is_refused ? "Not readable" : "No steps yet", NULL, ROLE_TITLE);
 		rect_take_left(&inside, 1);
 		parts_wrap(canvas, inside, ROLE_NORMAL, text);
 	}

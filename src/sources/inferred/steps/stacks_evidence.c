@@ -19,7 +19,7 @@
 /* Samples of one batch are not independent of each other: more of them count as so many. */
 #define FAST_RATIO 0.5
 enum { PACE_MIN = 4 };
-enum { IN_BATCH_MAX = 8, BATCHES_MIN = 2, SAMPLES_SPARE = 2, LEARNT = 16, SHARED_MIN = 2 };
+enum { IN_BATCH_MAX = 8, BATCHES_MIN = 2, SAMPLES_SPARE = 2, LEARNT = 16, SHARED_MIN = 2, PLACED_MIN = 3 };
 /* If training is sampled less often, its absence means little. */
 #define TRAINING_RATIO_MIN 0.03
 
@@ -278,6 +278,30 @@ static double chance_max(const struct stacks_evidence *evidence, const struct py
 	return is_called_to_train(evidence, counted) ? CHANCE_CALLED_MAX : max;
 }
 
+static void note_place(struct stacks_evidence *evidence, const struct py_counted *counted)
+{
+	struct stacks_known *known = *counted->function ? find_known(evidence, counted) : NULL;
+	if (!known || !*known->function || known->placed_serial == counted->serial)
+		return;
+	known->placed++;
+	known->placed_serial = counted->serial;
+}
+
+/* No sample has found the pass in a loop so far, and its loader may be read in several: `accuracy(train_loader)`. */
+static bool is_unplaced(const struct stacks_evidence *evidence, const struct py_counted *counted)
+{
+	const struct stacks_known *one = NULL;
+	for (size_t i = 0; i < evidence->known_count && !*counted->function; i++) {
+		const struct stacks_known *known = &evidence->known[i];
+		if (known->sampler != counted->sampler || !*known->function)
+			continue;
+		if (one && one->verdict != known->verdict)
+			return true;
+		one = known;
+	}
+	return one && one->placed < PLACED_MIN && !counted->is_over;
+}
+
 static enum stacks_verdict judge(
 	struct stacks_evidence *evidence, struct stacks_pass *pass, const struct py_counted *counted)
 {
@@ -286,6 +310,8 @@ static enum stacks_verdict judge(
 	bool is_long = pass && pass->yielded - pass->first >= BATCHES_MIN;
 	if (pass && pass->verdict == STACKS_TRAINS)
 		return STACKS_TRAINS;
+	if (is_unplaced(evidence, counted))
+		return STACKS_UNKNOWN;
 	if (known && known->verdict == STACKS_TRAINS)
 		return is_long && chance < CHANCE_KNOWN_MAX ? STACKS_VALIDATES : STACKS_TRAINS;
 	if (is_long && chance < chance_max(evidence, counted))
@@ -300,10 +326,12 @@ void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *
 {
 	struct stacks_pass *pass =
 		counted->is_over ? find_pass(evidence, counted->serial) : get_pass(evidence, counted, now_ns);
+	note_place(evidence, counted);
 	enum stacks_verdict verdict = judge(evidence, pass, counted);
 	counted->trains = verdict == STACKS_TRAINS;
 	counted->evaluates = verdict == STACKS_VALIDATES;
-	bool is_unknown = verdict == STACKS_UNKNOWN, may_validate = is_unknown && is_doubtful(evidence, counted);
+	bool is_unknown = verdict == STACKS_UNKNOWN,
+		 may_validate = is_unknown && (is_doubtful(evidence, counted) || is_unplaced(evidence, counted));
 	counted->is_undecided = is_unknown && !counted->is_over && now_ns - pass->since_ns < UNDECIDED_NS &&
 		(training_ratio(evidence) >= TRAINING_RATIO_MIN || may_validate);
 	counted->is_unknown = may_validate && counted->is_over;

@@ -33,6 +33,8 @@ struct stacks_known {
 	uint64_t length; /* of its passes; 0 = unknown */
 	enum stacks_verdict verdict;
 	unsigned samples; /* while it is unknown: of its passes, all without training */
+	unsigned placed;  /* of its passes, those that a sample has found in the loop */
+	uint64_t placed_serial;
 };
 
 /* Zeroed at first. */

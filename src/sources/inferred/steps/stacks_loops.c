@@ -85,7 +85,7 @@ static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *lo
 	const char *function = loop->site->known->code.function, *file = loop->site->known->code.file;
 	if (loop->is_in_generator && !py_loops_source(loops->reader, loop, &function, &file))
 		function = file = "";
-	*seen = (struct seen){ .loop = *loop, .since_ns = now_ns, .read_ns = now_ns };
+	*seen = (struct seen){ .loop = *loop, .since_ns = now_ns, .read_ns = now_ns, .is_behind = loop->counts_begun };
 	snprintf(seen->function, sizeof seen->function, "%s", function);
 	snprintf(seen->file, sizeof seen->file, "%s", file);
 	const char *text = loop->line > 0 ? stacks_lines_text(lines, owner, file, loop->line) : NULL;
@@ -238,6 +238,8 @@ static bool follow(struct stacks_loops *loops, int64_t now_ns)
 	struct seen *steps = loops->steps;
 	uint64_t before = steps->loop.position;
 	enum py_loop_reading reading = py_loop_poll(loops->reader, &steps->loop);
+	if (reading == PY_LOOP_ENDED && stacks_loops_across_left(loops))
+		take_position(loops, now_ns);
 	if (reading != PY_LOOP_GOOD)
 		return reading == PY_LOOP_UNSURE;
 	if (steps->goes_back || stacks_loop_position(steps) < loops->yielded - loops->origin) {

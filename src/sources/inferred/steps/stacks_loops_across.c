@@ -14,7 +14,7 @@ static bool goes_on(const struct stacks_loops *loops)
 static bool is_carried(const struct stacks_loops *loops)
 {
 	const struct seen *steps = loops->steps, *epochs = loops->across.epochs;
-	return steps->loop.kind == PY_LOOP_INT &&
+	return (steps->loop.kind == PY_LOOP_INT || steps->loop.kind == PY_LOOP_STATE) &&
 		(steps->loop.object ||
 			(steps->first_line && steps->loop.code == epochs->loop.code && steps->first_line < epochs->loop.line));
 }
@@ -102,4 +102,14 @@ bool stacks_loops_across_poll(struct stacks_loops *loops)
 	across->position = position;
 	across->done = done;
 	return is_next;
+}
+
+bool stacks_loops_across_left(struct stacks_loops *loops)
+{
+	struct seen left = *loops->steps;
+	if (!py_loop_read_left(loops->reader, &left.loop) || stacks_loops_across_poll(loops) ||
+		left.loop.position <= loops->steps->loop.position)
+		return false;
+	loops->steps->loop.position = left.loop.position;
+	return true;
 }

@@ -12,6 +12,9 @@ void stacks_loops_across_find(struct stacks_loops *loops);
 /* Call when the steps were just polled. Whether another epoch has begun, after across.begin steps: across.epoch if
  * across.is_on, or else an unknown one. */
 bool stacks_loops_across_poll(struct stacks_loops *loops);
+/* Of a loop that has ended: takes the steps that began after the last poll. False: there were none, or the next epoch
+ * has begun, too. */
+bool stacks_loops_across_left(struct stacks_loops *loops);
 /* Steps of the epoch in progress; 0 = unknown. */
 uint64_t stacks_loops_across_length(const struct stacks_loops *loops);
 

@@ -20,6 +20,8 @@ enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3, UPDATES_MIN = 8, WITHOUT_BACKWARD_
 #define ITERATION_WAIT_NS (10 * NS_PER_S)
 /* Where a step loop that was alone has ended. */
 #define NEXT_WATCH_NS (3 * NS_PER_S / 2)
+/* Of a trainer's steps, before they are taken. */
+#define TRAINER_WAIT_NS (3 * NS_PER_S / 2)
 /* Close readings are taken for at most so long. */
 #define CLOSE_WATCH_NS (2 * NS_PER_S)
 /* Passes of the step loop that take as long can be followed, however seldom other readings are. */
@@ -416,15 +418,33 @@ static struct seen *choose(struct stacks_loops *loops)
 	return best && may_be_counted_better(loops, inner, best) ? NULL : best;
 }
 
+/* What Lightning counts are its steps, whatever else the samples show. Its DataLoader is mostly found sooner. */
+static bool is_trainer(const struct stacks_loops *loops, const struct seen *seen)
+{
+	return seen->loop.counts_begun && seen->advanced > 1 && !seen->goes_back && seen->read_ns == loops->read_ns &&
+		seen->read_ns - seen->since_ns >= TRAINER_WAIT_NS && !stacks_loop_has_loader_within(loops, seen);
+}
+
+static const struct seen *find_trainer(const struct stacks_loops *loops)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (is_trainer(loops, seen))
+			return seen;
+	return NULL;
+}
+
 struct seen *stacks_loops_find_steps(struct stacks_loops *loops)
 {
-	return loops->wanted ? choose_wanted(loops) : choose(loops);
+	const struct seen *trainer = find_trainer(loops);
+	if (loops->wanted)
+		return choose_wanted(loops);
+	return trainer ? &loops->seen[trainer - loops->seen] : choose(loops);
 }
 
 bool stacks_loops_may_choose(const struct stacks_loops *loops, int64_t now_ns)
 {
 	bool is_next = loops->steps && loops->is_alone;
-	if (loops->wanted)
+	if (loops->wanted || find_trainer(loops))
 		return true;
 	if (loops->reads < READS_MIN || now_ns - loops->since_ns < NS_PER_S)
 		return false;

@@ -72,5 +72,6 @@ bool stacks_steps_find_mode(struct stacks_steps *steps, const struct py_counted 
 		return true;
 	}
 	*mode = loader ? loader->mode : steps->state.epochs_begun > 0 ? MODE_VALIDATION : MODE_TRAIN;
-	return loader || counted->is_over || now_ns - since_ns > LOOP_WAIT_NS;
+	bool is_waited_for = counted->is_undecided || (!loader && now_ns - since_ns <= LOOP_WAIT_NS);
+	return counted->is_over || !is_waited_for;
 }

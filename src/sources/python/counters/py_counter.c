@@ -8,6 +8,7 @@
 #include "src/sources/python/counters/py_between.h"
 #include "src/sources/python/counters/py_length.h"
 #include "src/sources/python/counters/py_number.h"
+#include "src/sources/python/counters/py_place.h"
 #include "src/sources/python/counters/py_search.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
@@ -31,12 +32,6 @@ enum {
 	DYING_MAX = 8
 };
 
-struct code_location {
-	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE];
-	int line;
-	uint64_t code, ip, caller_code, caller_ip, generator;
-};
-
 struct epoch {
 	uint64_t serial, sampler;
 	struct py_number number;
@@ -46,8 +41,7 @@ struct epoch {
 	uint64_t length;
 	unsigned length_tries;
 	uint32_t worker_count, batch_size;
-	bool is_stacked, is_held; /* on the value stack of a frame; by a variable */
-	struct code_location location;
+	struct py_place place;
 };
 
 /* The length of a loader, which may not be read at the end of a pass. */
@@ -79,8 +73,7 @@ struct py_counter {
 	struct dying dying[DYING_MAX];
 	size_t length_next;
 	struct known_length lengths[PY_ITERATORS_MAX];
-	size_t place_next;
-	struct epoch places[PY_ITERATORS_MAX]; /* of each loader, one of which it is known where it is fetched */
+	struct py_places places;
 	struct epoch epochs[PY_ITERATORS_MAX], ended[PY_ITERATORS_MAX];
 	struct py_counted emitted[PY_COUNTED_MAX];
 };
@@ -168,40 +161,6 @@ static uint64_t read_sampler(const struct py_process *process, uint64_t iterator
 	return sampler;
 }
 
-static struct epoch *find_place(struct py_counter *counter, uint64_t sampler)
-{
-	for (size_t i = 0; i < PY_ITERATORS_MAX; i++)
-		if (sampler && counter->places[i].sampler == sampler)
-			return &counter->places[i];
-	return NULL;
-}
-
-static void remember_place(struct py_counter *counter, const struct epoch *epoch)
-{
-	struct epoch *place = find_place(counter, epoch->sampler);
-	if (!epoch->sampler || !epoch->location.ip)
-		return;
-	if (!place) {
-		place = &counter->places[counter->place_next];
-		counter->place_next = (counter->place_next + 1) % PY_ITERATORS_MAX;
-	}
-	*place = *epoch;
-}
-
-/* Another pass of a loader is mostly fetched at the same place; its loop is named once a sample has found it. */
-static void recall_place(struct py_counter *counter, struct epoch *next)
-{
-	const struct epoch *place = find_place(counter, next->sampler);
-	if (!place)
-		return;
-	next->is_stacked = place->is_stacked;
-	next->is_held = place->is_held;
-	next->location.code = place->location.code;
-	next->location.ip = place->location.ip;
-	next->location.caller_code = place->location.caller_code;
-	next->location.caller_ip = place->location.caller_ip;
-}
-
 /* False: there is no such iterator, or its count cannot be read. */
 static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns, struct epoch *out)
 {
@@ -212,7 +171,7 @@ static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns,
 	out->serial = ++counter->serial;
 	out->sampler = read_sampler(counter->process, iterator);
 	find_length(counter, out);
-	recall_place(counter, out);
+	py_places_recall(&counter->places, out->sampler, &out->place);
 	return true;
 }
 
@@ -306,7 +265,7 @@ static size_t skip_between(const struct py_sample *sample, size_t at)
 	return at;
 }
 
-static void set_location(const struct py_site *site, int line, struct code_location *out)
+static void set_location(const struct py_site *site, int line, struct py_place *out)
 {
 	snprintf(out->function, sizeof out->function, "%s", site->known->code.function);
 	snprintf(out->file, sizeof out->file, "%s", site->known->code.file);
@@ -314,7 +273,7 @@ static void set_location(const struct py_site *site, int line, struct code_locat
 	out->code = site->code;
 }
 
-static void set_caller(const struct py_sample *sample, size_t at, struct code_location *out)
+static void set_caller(const struct py_sample *sample, size_t at, struct py_place *out)
 {
 	at = skip_between(sample, at + 1);
 	out->caller_code = at < sample->count ? sample->sites[at].code : 0;
@@ -326,10 +285,13 @@ static void set_loop(struct py_counter *counter, const struct py_sample *sample,
 	size_t at = skip_between(sample, next + 1);
 	if (at == sample->count)
 		return;
-	set_location(&sample->sites[at], sample->sites[at].line, &epoch->location);
-	epoch->location.ip = sample->sites[at].ip;
-	set_caller(sample, at, &epoch->location);
-	remember_place(counter, epoch);
+	if (epoch->place.is_recalled && epoch->place.code != sample->sites[at].code)
+		epoch->place = (struct py_place){ .function = "" };
+	set_location(&sample->sites[at], sample->sites[at].line, &epoch->place);
+	epoch->place.ip = sample->sites[at].ip;
+	epoch->place.is_recalled = false;
+	set_caller(sample, at, &epoch->place);
+	py_places_remember(&counter->places, epoch->sampler, &epoch->place);
 }
 
 /* If there are too many, the least recently read one is dropped. */
@@ -391,14 +353,18 @@ static bool note_found(struct py_counter *counter, const struct py_found *found,
 	struct epoch *epoch = find_or_begin(counter, found->iterator, now_ns);
 	if (!epoch)
 		return false;
-	bool is_placed = epoch->location.ip && site->code != epoch->location.code;
-	if (!found->is_of_loader && !*epoch->location.file && !is_named_next(&site->known->code) && !is_placed) {
-		set_location(site, 0, &epoch->location);
-		set_caller(sample, (size_t)(site - sample->sites), &epoch->location);
-		epoch->location.generator = found->generator;
+	struct py_place *place = &epoch->place;
+	bool is_loops = !found->is_of_loader && !is_named_next(&site->known->code);
+	bool is_there = !is_loops || py_places_holds(&counter->places, epoch->sampler, place, site->code, found->generator);
+	if (!is_there && place->is_recalled && !found->is_of_variable)
+		*place = (struct py_place){ .function = "" };
+	if (is_loops && !*place->file && (is_there || !place->ip)) {
+		set_location(site, 0, place);
+		set_caller(sample, (size_t)(site - sample->sites), place);
+		place->generator = found->generator;
 	}
-	epoch->is_stacked |= !found->is_of_variable || found->is_of_loader;
-	epoch->is_held |= found->is_of_variable && !found->is_of_loader;
+	place->is_stacked |= !found->is_of_variable || found->is_of_loader;
+	place->is_held |= found->is_of_variable && !found->is_of_loader;
 	if (found->is_of_loader && epoch->serial > serial && epoch->value == epoch->length &&
 		now_ns - counter->first_ns < HISTORY_NS)
 		epoch->base = epoch->value;
@@ -485,15 +451,15 @@ static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_
 		.length = epoch->length,
 		.worker_count = epoch->worker_count,
 		.batch_size = epoch->batch_size,
-		.function = epoch->location.function,
-		.file = epoch->location.file,
-		.line = epoch->location.line,
-		.is_looped = epoch->is_stacked && !epoch->is_held,
-		.code = epoch->location.code,
-		.ip = epoch->location.ip,
-		.caller_code = epoch->location.caller_code,
-		.caller_ip = epoch->location.caller_ip,
-		.generator = epoch->location.generator,
+		.function = epoch->place.function,
+		.file = epoch->place.file,
+		.line = epoch->place.line,
+		.is_looped = epoch->place.is_stacked && !epoch->place.is_held,
+		.code = epoch->place.code,
+		.ip = epoch->place.ip,
+		.caller_code = epoch->place.caller_code,
+		.caller_ip = epoch->place.caller_ip,
+		.generator = epoch->place.generator,
 	};
 }
 

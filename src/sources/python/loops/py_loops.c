@@ -260,6 +260,21 @@ enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop)
 	return loop->guards.rebound ? py_variable_poll_rebound(loops, loop) : py_loop_view(&loops->iterators, loop);
 }
 
+bool py_loop_read_left(struct py_loops *loops, struct py_loop *loop)
+{
+	struct py_loop left = *loop;
+	if (loop->kind != PY_LOOP_STATE || left.guards.word_count == 0)
+		return false;
+	/* The first word is that of the variable, in the frame that is gone. */
+	left.guards.place_count = 0;
+	left.guards.word_count--;
+	memmove(left.guards.words, left.guards.words + 1, left.guards.word_count * sizeof *left.guards.words);
+	if (py_loop_view(&loops->iterators, &left) != PY_LOOP_GOOD)
+		return false;
+	loop->position = left.position;
+	return true;
+}
+
 bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end)
 {
 	return py_range_item(loop, item, end);

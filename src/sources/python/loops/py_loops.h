@@ -110,6 +110,8 @@ struct py_loop {
 	bool is_sum, is_compared;
 	/* Of a sum: the same is added each time, and the position is how often (guards.divisor: what, 0 = 1). */
 	bool is_by_same;
+	/* Of a state: its value includes the step in progress. */
+	bool counts_begun;
 	/* An int of a suspended generator, in a loop that does not yield once in each iteration: no count of its items. */
 	bool is_uneven;
 	struct py_loop_guards guards;
@@ -157,6 +159,8 @@ bool py_loops_is_generator(struct py_loops *loops, uint64_t code);
 /* Reads one loop again, mostly with one system call. Only its position, length, what remains, object and guards
  * change. */
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop);
+/* What a state counts outlives its loop: the position when that has ended. False: it cannot be read any more. */
+bool py_loop_read_left(struct py_loops *loops, struct py_loop *loop);
 /* Of a loop over a range in steps of 1: the item in progress, and the range's end. False: it is over something else. */
 bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end);
 /* `ip`: as in struct py_site, an instruction of the loop's work. False: the loop's code is gone. */

@@ -18,14 +18,15 @@ static const char only[] = "[]";
 static const struct state {
 	const char *name;
 	const char *position[PATH_MAX_LENGTH], *maximum[PATH_MAX_LENGTH];
-	bool is_progress; /* a bar's, not a trainer's */
+	bool is_progress;  /* a bar's, not a trainer's */
+	bool counts_begun; /* the step in progress, too */
 } states[] = {
-	{ "tqdm", { "n" }, { "total" }, true },
-	{ "Progress", { "_tasks", only, "completed" }, { "_tasks", only, "total" }, true },
-	{ "TrainerState", { "global_step" }, { "max_steps" }, false },
-	{ "Trainer", { "state", "global_step" }, { "state", "max_steps" }, false },
-	{ "_TrainingEpochLoop", { "batch_progress", "current", "ready" }, { NULL }, false },
-	{ "_FitLoop", { "epoch_progress", "current", "ready" }, { "max_epochs" }, false },
+	{ "tqdm", { "n" }, { "total" }, true, false },
+	{ "Progress", { "_tasks", only, "completed" }, { "_tasks", only, "total" }, true, false },
+	{ "TrainerState", { "global_step" }, { "max_steps" }, false, false },
+	{ "Trainer", { "state", "global_step" }, { "state", "max_steps" }, false, false },
+	{ "_TrainingEpochLoop", { "batch_progress", "total", "ready" }, { NULL }, false, true },
+	{ "_FitLoop", { "epoch_progress", "current", "ready" }, { "max_epochs" }, false, false },
 };
 enum { BAR = 0, STATES = sizeof states / sizeof *states };
 static const char iterable_name[] = "iterable";
@@ -139,6 +140,7 @@ bool py_state_find(
 			!py_int_read(process, found.guards.source, &value))
 			continue;
 		found.kind = states[i].is_progress ? PY_LOOP_PROGRESS : PY_LOOP_STATE;
+		found.counts_begun = states[i].counts_begun;
 		found.guards.form = PY_FORM_INT;
 		if (get_path(attributes, object, states[i].maximum, &value))
 			found.length = py_int_read(process, value, &value) ? value : 0;

@@ -1,0 +1,93 @@
+/* Where the passes of a DataLoader are fetched, and that another pass may be fetched elsewhere. */
+#include <check.h>
+#include <stdio.h>
+
+#include "src/sources/python/counters/py_place.h"
+#include "tests/support/suite.h"
+
+enum { LOADER = 0x10, OTHER_LOADER = 0x20, TRAIN = 0x100, ACCURACY = 0x200, PREFETCH = 0x300, FIT = 0x400 };
+
+static struct py_places places;
+
+static void start(void) { places = (struct py_places){ 0 }; }
+
+static void remember(const char *function, uint64_t code, uint64_t holder)
+{
+	struct py_place place = { .line = 7, .code = code, .ip = code + 2 };
+	snprintf(place.function, sizeof place.function, "%s", function);
+	py_places_holds(&places, LOADER, &place, holder, 0);
+	py_places_remember(&places, LOADER, &place);
+}
+
+static struct py_place recall(uint64_t sampler)
+{
+	struct py_place place = { .function = "" };
+	py_places_recall(&places, sampler, &place);
+	return place;
+}
+
+START_TEST(another_pass_is_expected_where_the_one_before_was_without_its_names)
+{
+	remember("train", TRAIN, TRAIN);
+	struct py_place place = recall(LOADER);
+	ck_assert(place.is_recalled && place.code == TRAIN && place.ip == TRAIN + 2);
+	ck_assert(place.function[0] == '\0' && place.line == 0);
+	place = recall(OTHER_LOADER);
+	ck_assert(!place.is_recalled && place.code == 0);
+	place = recall(0);
+	ck_assert(!place.is_recalled);
+}
+END_TEST
+
+START_TEST(a_frame_that_held_the_pass_before_confirms_its_place)
+{
+	remember("get_batch_samples", TRAIN, FIT);
+	struct py_place place = recall(LOADER);
+	ck_assert(py_places_holds(&places, LOADER, &place, FIT, 0));
+	ck_assert(!place.is_recalled);
+	ck_assert_str_eq(place.function, "get_batch_samples");
+}
+END_TEST
+
+START_TEST(a_generator_in_which_batches_are_fetched_confirms_the_place)
+{
+	remember("prefetch", PREFETCH, PREFETCH);
+	struct py_place place = recall(LOADER);
+	ck_assert(py_places_holds(&places, LOADER, &place, FIT, PREFETCH));
+	ck_assert_str_eq(place.function, "prefetch");
+}
+END_TEST
+
+START_TEST(another_function_does_not)
+{
+	remember("train", TRAIN, TRAIN);
+	struct py_place place = recall(LOADER);
+	ck_assert(!py_places_holds(&places, LOADER, &place, ACCURACY, 0));
+	ck_assert(place.is_recalled);
+	ck_assert_str_eq(place.function, "");
+}
+END_TEST
+
+START_TEST(a_place_that_no_sample_has_confirmed_is_not_remembered)
+{
+	remember("train", TRAIN, TRAIN);
+	struct py_place place = recall(LOADER);
+	place.code = ACCURACY;
+	py_places_remember(&places, LOADER, &place);
+	ck_assert_uint_eq(recall(LOADER).code, TRAIN);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("py_place");
+	TCase *tests = tcase_create("py_place");
+	tcase_add_checked_fixture(tests, start, NULL);
+	tcase_add_test(tests, another_pass_is_expected_where_the_one_before_was_without_its_names);
+	tcase_add_test(tests, a_frame_that_held_the_pass_before_confirms_its_place);
+	tcase_add_test(tests, a_generator_in_which_batches_are_fetched_confirms_the_place);
+	tcase_add_test(tests, another_function_does_not);
+	tcase_add_test(tests, a_place_that_no_sample_has_confirmed_is_not_remembered);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
