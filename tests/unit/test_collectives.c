@@ -725,6 +725,23 @@ START_TEST(rank_that_a_quota_throttles_is_named)
 }
 END_TEST
 
+/* Others wait 0.05 s of each 0.1 s or so for rank 1. */
+START_TEST(rank_that_is_late_beside_a_throttled_one_is_a_straggler_only_if_it_costs_more)
+{
+	struct collective_pace pace;
+	add_job(2);
+	run_late(0.05, true);
+	ck_assert_int_eq(collectives_slowest(model, &pace), 0);
+	ck_assert_int_eq(pace.straggler, 1);
+	run_throttled(10, (double[]){ 0.95, 0 });
+	ck_assert_int_eq(collectives_slowest(model, &pace), 0);
+	ck_assert_int_eq(pace.straggler, -1);
+	run_throttled(30, (double[]){ 0.12, 0 });
+	collectives_slowest(model, &pace);
+	ck_assert_int_eq(pace.straggler, 1);
+}
+END_TEST
+
 START_TEST(ranks_without_collectives_are_not_called_healthy)
 {
 	static const char why[] = "PyTorch does not record gloo's send and receive, nor RPC";
@@ -821,6 +838,7 @@ int main(void)
 	tcase_add_test(tests, evaluations_of_one_rank_make_no_straggler);
 	tcase_add_test(tests, rank_that_is_late_because_it_receives_is_no_straggler);
 	tcase_add_test(tests, rank_that_a_quota_throttles_is_named);
+	tcase_add_test(tests, rank_that_is_late_beside_a_throttled_one_is_a_straggler_only_if_it_costs_more);
 	tcase_add_test(tests, ranks_without_collectives_are_not_called_healthy);
 	tcase_add_test(tests, group_made_again_begins_anew);
 	tcase_add_test(tests, recording_says_the_same);

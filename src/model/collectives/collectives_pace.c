@@ -212,10 +212,16 @@ void collectives_pace(const struct model *model, size_t group, struct collective
 
 int collectives_slowest(const struct model *model, struct collective_pace *out)
 {
-	int found = -1;
+	double throttled, others;
+	int found = -1, stopped = collectives_throttled(model, &throttled, &others);
 	for (size_t i = 0; model->collectives && i < model->collectives->group_count; i++) {
 		struct collective_pace pace;
 		collectives_pace(model, i, &pace);
+		/* It is late in this group because it waited for the throttled one in another. */
+		if (stopped >= 0 && pace.straggler != stopped && pace.waited_ratio < throttled) {
+			pace.straggler = -1;
+			pace.waited_ratio = 0;
+		}
 		if (isnan(pace.waited_ratio) || (found >= 0 && pace.waited_ratio <= out->waited_ratio))
 			continue;
 		*out = pace;

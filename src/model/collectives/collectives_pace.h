@@ -21,7 +21,8 @@ struct collective_pace {
 };
 
 void collectives_pace(const struct model *model, size_t group, struct collective_pace *out);
-/* The pace of the group with the largest waited_ratio. Returns the group; −1 = no group has enough collectives. */
+/* The pace of the group with the largest waited_ratio. While a CPU quota throttles one rank, another is no straggler
+ * unless others wait for it longer than that. Returns the group; −1 = no group has enough collectives. */
 int collectives_slowest(const struct model *model, struct collective_pace *out);
 /* The living rank that its CPU quota throttles a tenth of the time, and twice as long as any other; −1 = none.
  * *others_ratio: of the one after it; 0 = of none it is known. */
