@@ -42,7 +42,7 @@ TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'cell'
 # Epochs of passes.py: whether their number is known at once, from the next pass on, or never.
 PASSES = {'unnamed': 'at once', 'called': 'at once', 'resumed': 'at once', 'resumed_at_none': 'at once',
           'counted': 'later', 'counted_after': 'later', 'uncounted': 'never', 'carried_on': 'never', 'carried_named': 'at once', 'carried_counted': 'later', 'carried_local': 'at once',
-          'compared_before': 'later', 'compared_after': 'later', 'compared_elsewhere': 'never', 'compared_few': 'later', 'carried_compared': 'later'}
+          'compared_before': 'later', 'compared_after': 'later', 'compared_elsewhere': 'never', 'compared_few': 'later', 'compared_property': 'later', 'carried_compared': 'later'}
 PASS_STEPS, APART = 80, 4      # of passes.py; steps between two polls
 TOTAL_KNOWN = {'carried_counted', 'carried_named', 'compared_before', 'compared_after'}
 JOINED_S = 5                   # attached so late: in the third pass or later

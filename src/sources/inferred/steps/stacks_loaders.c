@@ -245,7 +245,7 @@ static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted
 		return;
 	bool is_complete = counted->length > 0 && counted->yielded >= counted->length;
 	struct stacks_epoch_read *read = find_epoch(known, counted->serial);
-	if (!counted->is_over && !(read && is_complete))
+	if (!counted->is_over && !(is_complete && (read || counted->length > 1)))
 		read = read_epoch(loaders, counted, read, now_ns);
 	if (!read) {
 		counted->awaits_epoch = awaits_epoch(loaders, counted, now_ns);

@@ -103,7 +103,8 @@ static size_t last_name(const char *name, const char **out)
 bool stacks_loop_is_epoch_int(const struct py_loop *loop)
 {
 	static const char *const names[] = { "epoch", "_epoch", "i_epoch", "iepoch", "epoch_i", "epoch_num", "epoch_number",
-		"epoch_idx", "epoch_index", "epoch_id", "epoch_count", "cur_epoch", "curr_epoch", "current_epoch", "n_epoch" };
+		"epoch_idx", "epoch_index", "epoch_id", "epoch_count", "epoch_counter", "epoch_no", "epoch_step", "cur_epoch",
+		"curr_epoch", "current_epoch", "n_epoch" };
 	const char *name;
 	size_t length = last_name(loop->name, &name);
 	for (size_t i = 0; loop->kind == PY_LOOP_INT && i < sizeof names / sizeof *names; i++)

@@ -155,7 +155,15 @@ bool py_bound_read(struct py_iterators *iterators, const struct py_loop *loop, u
 	return true;
 }
 
-/* Names of attributes are interned: the same object in all code. */
+/* Names of attributes are interned: the same object in all code. "_epoch" is that of a property "epoch". */
+static bool is_name(const struct py_process *process, uint64_t name, uint64_t wanted)
+{
+	char text[PY_LOOP_NAME_SIZE], other[PY_LOOP_NAME_SIZE];
+	return name == wanted ||
+		(py_text_read(process, name, text, sizeof text) && text[0] == '_' &&
+			py_text_read(process, wanted, other, sizeof other) && strcmp(text + 1, other) == 0);
+}
+
 bool py_bound_sums(
 	struct py_iterators *iterators, const struct py_loop *compared, uint64_t code, uint64_t ip, bool *is_before)
 {
@@ -171,7 +179,7 @@ bool py_bound_sums(
 		return false;
 	for (size_t i = 0; i < other->bytecode->sum_count; i++) {
 		const struct py_sum *sum = &other->bytecode->sums[i];
-		bool is_it = py_loop_item(process, other->names, sum->name, &name) && name == wanted;
+		bool is_it = py_loop_item(process, other->names, sum->name, &name) && is_name(process, name, wanted);
 		before += is_it && (int64_t)sum->offset < offset;
 		behind += is_it && (int64_t)sum->offset > offset;
 	}
@@ -181,7 +189,8 @@ bool py_bound_sums(
 
 uint64_t py_bound_epochs(struct py_iterators *iterators, uint64_t object)
 {
-	static const char *const names[] = { "max_epochs", "num_epochs", "n_epochs", "total_epochs", "epochs" };
+	static const char *const names[] = { "max_epochs", "num_epochs", "n_epochs", "total_epochs", "epochs",
+		"_max_epochs", "_num_epochs", "_n_epochs" };
 	uint64_t epochs;
 	for (size_t i = 0; object && i < sizeof names / sizeof *names; i++)
 		if (py_attributes_int(&iterators->attributes, object, names[i], &epochs))

@@ -80,6 +80,16 @@ static bool find_field(
 	return remote_word(process->pid, out->slot, value);
 }
 
+/* By custom a property "epoch" gives the attribute "_epoch". */
+static bool find_of_property(struct py_attributes *attributes, uint64_t object, const struct py_path_step *step,
+	struct py_attribute *out, uint64_t *value)
+{
+	char name[PY_LOOP_NAME_SIZE + 1];
+	snprintf(name, sizeof name, "_%s", step->name);
+	return py_is_derived(attributes->process, *value, "property") &&
+		py_attributes_find(attributes, object, PY_OF_INSTANCE, name, out, value);
+}
+
 bool py_path_step_find(struct py_attributes *attributes, uint64_t object, const struct py_path_step *step,
 	struct py_attribute *out, uint64_t *value)
 {
@@ -91,7 +101,7 @@ bool py_path_step_find(struct py_attributes *attributes, uint64_t object, const 
 		return true;
 	if (!py_attributes_find(attributes, object, PY_OF_CLASS, step->name, out, value))
 		return false;
-	if (!py_is(attributes->process, *value, PY_INT))
+	if (!py_is(attributes->process, *value, PY_INT) && !find_of_property(attributes, object, step, out, value))
 		find_field(attributes->process, object, *value, out, value);
 	return true;
 }

@@ -22,8 +22,8 @@ bool py_path_make(const struct py_process *process, uint64_t names, uint64_t con
 	size_t count, struct py_path *out);
 /* Appends it as in a program to a text of PY_LOOP_NAME_SIZE. False: there is no room. */
 bool py_path_write(const struct py_path *path, char *text);
-/* An attribute of an instance, or else of its class, or of a class, or the field of a namedtuple; the item of a dict or
- * of a list. */
+/* An attribute of an instance, or else of its class, or of a class, or that of a property, or the field of a
+ * namedtuple; the item of a dict or of a list. */
 bool py_path_step_find(struct py_attributes *attributes, uint64_t object, const struct py_path_step *step,
 	struct py_attribute *out, uint64_t *value);
 /* The last object of the path. */
