@@ -9,6 +9,7 @@
 #   make fleet-bench  what pmtop fleet costs with 1,000 synthetic hosts
 #   make loops-bench   the steps of 33 scripts after public ones, beside what the scripts count themselves (LOOPS=mnist ...: only these)
 #   make ranks-bench   plants faults in a rank of real distributed runs, and counts how often pmtop names the right rank
+#   make ranks-without compares the step that pmtop predicts without a slow rank with that of a run without it
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS or FUZZ_RUNS each (10^6: FUZZ_SECONDS=1200 FUZZ_RUNS=1000000)
 #   make soak          pmtop's memory, CPU and files over SOAK_SECONDS of a run that churns and SOAK_HOURS of a synthetic one; SOAK_KILLED writers
 #   make healthy       HEALTHY_MINUTES of ten kinds of healthy programs: each warning is a false one
@@ -102,7 +103,7 @@ FUZZ_RUNS ?= -1
 FUZZ_SEED ?= 0
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench ranks-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures deb healthy fleet-bench $(BUILD)/pmtop.pc
+.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench ranks-bench ranks-without check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures deb healthy fleet-bench $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -308,6 +309,9 @@ loops-bench: all $(LOOPS_VENV)/installed$(if $(PMTOP_BENCH_TENSORFLOW),-tensorfl
 # RANKS_FLAGS: --seeds=N --only=FAULT,... --healthy-s=SECONDS --verbose. With PyTorch of build/python-venv (make check-python).
 ranks-bench: all
 	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/ranks_bench.py $(RANKS_FLAGS)
+
+ranks-without: all
+	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/ranks_without.py $(RANKS_FLAGS)
 
 pictures: all $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/pictures man/pictures
