@@ -247,7 +247,7 @@ static bool add_run(struct buffer *out, struct lines *lines, const struct model 
 static void add_no_steps(struct buffer *out, struct lines *lines, const struct model *model)
 {
 	char why[sizeof lines->no_steps];
-	if (!code_write_no_steps(model, why, sizeof why) || strcmp(why, lines->no_steps) == 0)
+	if (!code_write_no_steps(model, ' ', why, sizeof why) || strcmp(why, lines->no_steps) == 0)
 		return;
 	memcpy(lines->no_steps, why, sizeof why);
 	buffer_printf(out, "  %s\n", why);

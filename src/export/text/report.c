@@ -419,7 +419,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 		add_epochs(out, run);
 	} else {
 		char why[512];
-		code_write_no_steps(model, why, sizeof why);
+		code_write_no_steps(model, ' ', why, sizeof why);
 		buffer_printf(out, "%s\n\n", why);
 	}
 	ranks_as_table(out, model, run_index);

@@ -55,14 +55,14 @@ void code_write_advice(const struct model *model, char *out, size_t size)
 		framework_write_advice(framework, code_main_group(model) >= 0, out, size);
 }
 
-bool code_write_no_steps(const struct model *model, char *out, size_t size)
+bool code_write_no_steps(const struct model *model, char separator, char *out, size_t size)
 {
 	const struct missing *refused = code_refused_region(model);
 	char advice[256];
 	code_write_advice(model, advice, sizeof advice);
 	if (refused)
-		snprintf(out, size, "pmtop does not know whether this process is instrumented: %s. Try: %s.", refused->text,
-			refused->remedy);
+		snprintf(out, size, "pmtop does not know whether this process is instrumented: %s.%cTry: %s.", refused->text,
+			separator, refused->remedy);
 	else
 		snprintf(out, size, "No instrumentation, and %s; %s.", code_why_no_steps(model), advice);
 	return refused || missing_steps(model);

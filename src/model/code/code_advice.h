@@ -16,7 +16,8 @@ void code_write_advice(const struct model *model, char *out, size_t size);
 const char *code_why_no_steps(const struct model *model);
 /* Why the region could not be read; NULL: it was, or there is none. */
 const struct missing *code_refused_region(const struct model *model);
-/* Why there are no steps, and what would bring them: sentences. False: no source has given a reason so far. */
-bool code_write_no_steps(const struct model *model, char *out, size_t size);
+/* Why there are no steps, and what would bring them: sentences, of which a new line or a space separates the last one.
+ * False: no source has given a reason so far. */
+bool code_write_no_steps(const struct model *model, char separator, char *out, size_t size);
 
 #endif

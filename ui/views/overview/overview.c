@@ -53,7 +53,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 {
 	bool is_refused = code_refused_region(scene->model);
 	char text[576], why[512];
-	code_write_no_steps(scene->model, why, sizeof why);
+	code_write_no_steps(scene->model, '\n', why, sizeof why);
 	snprintf(text, sizeof text, "%s%s", why, is_refused ? "\nProcess figures are below." : "");
 	const struct process *shown[PROCESS_ROWS_MAX];
 	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);
