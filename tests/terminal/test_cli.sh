@@ -43,6 +43,8 @@ expect delay_has_bounds                       2 '' '0\.05 to 60'                
 expect count_has_bounds                       2 '' '-n takes'                         -- -b -p 1 -n 0
 expect format_is_one_of_a_list                2 '' 'text, json, csv'                  -- -b -p 1 --format=xml
 expect lines_need_a_target                    2 '' 'needs a target'                   -- -b
+expect loop_needs_a_file_and_a_line           2 '' '--loop takes FILE:LINE'         -- --loop=train.py -p 1
+expect line_of_a_loop_is_a_number             2 '' 'such as train.py:214'           -- --loop=train.py:x -p 1
 expect commands_exclude_one_another           2 '' 'exclude'                          -- -b --once -p 1
 expect targets_exclude_one_another            2 '' 'exclude'                          -- -p 1 -s x
 expect unknown_word_is_named                  2 '' 'fnord'                            -- fnord

@@ -84,6 +84,13 @@ bool options_target(const char *text, struct options *options)
 	return true;
 }
 
+/* FILE:LINE */
+static bool is_loop(const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	return colon && colon > text && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1);
+}
+
 static enum exit_code refuse_argument(const char *command, const char *argument)
 {
 	char what[160];
@@ -179,6 +186,8 @@ static enum exit_code refuse_option(const struct option_row *row)
 static enum exit_code choose_command(struct options *options)
 {
 	bool takes_batch = options->command && options->command->traits & COMMAND_HAS_SCREEN;
+	if (options->loop && !is_loop(options->loop))
+		return usage("--loop takes FILE:LINE, such as train.py:214, not", options->loop);
 	if ((options->is_batch && !takes_batch) + options->is_once + options->is_list + (options->command != NULL) > 1)
 		return usage("-b, --once, --list and a command exclude one another", NULL);
 	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) + (options->demo != NULL) +

@@ -435,9 +435,9 @@ static const struct seen *find_trainer(const struct stacks_loops *loops)
 
 struct seen *stacks_loops_find_steps(struct stacks_loops *loops)
 {
-	const struct seen *trainer = find_trainer(loops);
 	if (loops->wanted)
 		return choose_wanted(loops);
+	const struct seen *trainer = find_trainer(loops);
 	return trainer ? &loops->seen[trainer - loops->seen] : choose(loops);
 }
 
