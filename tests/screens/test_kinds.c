@@ -125,6 +125,27 @@ START_TEST(the_overview_shows_training_whatever_is_chosen)
 }
 END_TEST
 
+/* Beyond the batches that pmtop keeps one by one, the run's history does not tell modes apart. */
+START_TEST(the_whole_run_says_that_its_plot_has_every_mode)
+{
+	for (int modes = 0; modes < 2; modes++) {
+		struct story_options options;
+		struct stage stage;
+		story_options_default(&options);
+		options.attach_s = 600;
+		options.step_s = 0.05;
+		options.epochs = 500;
+		options.has_modes = modes > 0;
+		stage_open(&stage, &options, 160, 40);
+		stage_play(&stage, 620);
+		ck_assert(!stage_shows(&stage, "every mode"));
+		stage_type(&stage, "------");
+		ck_assert_int_eq(stage_shows(&stage, "plot: every mode"), modes > 0);
+		stage_close(&stage);
+	}
+}
+END_TEST
+
 START_TEST(a_run_of_one_mode_says_so)
 {
 	struct story_options options;
@@ -193,6 +214,7 @@ int main(void)
 	tcase_add_test(tests, n_selects_the_flags_of_the_mode);
 	tcase_add_test(tests, the_overview_shows_training_whatever_is_chosen);
 	tcase_add_test(tests, a_run_of_one_mode_says_so);
+	tcase_add_test(tests, the_whole_run_says_that_its_plot_has_every_mode);
 	tcase_add_test(tests, a_mark_is_shown_with_its_batch);
 	tcase_add_test(tests, a_run_without_kinds_has_unchanged_screens);
 	suite_add_tcase(suite, tests);

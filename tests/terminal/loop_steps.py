@@ -35,10 +35,11 @@ EXPECTED = {
     'one_function': ('for x, y in batches', True, 400, 100),
     'log_every': ('torch DataLoader', True, 200, 130),
     'site-packages/library_iterator': ('while self.iteration < self.iterations and not self.is_stopped', False, None, None),
+    'site-packages/library_cycle': ('self.step += 1', False, None, None),
     'progress': ('for number in tqdm(range(50000), mininterval=5)', True, None, None),
 }
 # Of loops that no other is around; of a while loop from the comparison that ends it.
-TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'cell': 20000, 'full_batch': 100000, 'progress': 50000, 'site-packages/library_iterator': 60000}
+TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'cell': 20000, 'full_batch': 100000, 'progress': 50000, 'site-packages/library_iterator': 60000, 'site-packages/library_cycle': 60000}
 # Epochs of passes.py: whether their number is known at once, from the next pass on, or never.
 PASSES = {'unnamed': 'at once', 'called': 'at once', 'resumed': 'at once', 'resumed_at_none': 'at once',
           'counted': 'later', 'counted_after': 'later', 'uncounted': 'never', 'carried_on': 'never', 'carried_named': 'at once', 'carried_counted': 'later', 'carried_local': 'at once',
@@ -48,7 +49,7 @@ TOTAL_KNOWN = {'carried_counted', 'carried_named', 'compared_before', 'compared_
 JOINED_S = 5                   # attached so late: in the third pass or later
 FROM_START = {'carried_on'}    # attached at once
 CHOSEN_STEPS = 8
-EPOCH_STEPS = 100              # of an epoch of held.py, train_accuracy.py and lightning_iterable.py
+EPOCH_STEPS = 100              # of an epoch of held.py, train_accuracy.py, ignite_accuracy.py and lightning_iterable.py
 NEXT_S = 2                     # after which the loop that follows another one is counted
 # What unseen.py does, and why it has no steps.
 UNSEEN = {
@@ -62,7 +63,7 @@ WHY_S = 30
 # So many at a time: scripts that take a whole CPU, with less right to it than pmtop and other tests have; and those that mostly sleep.
 BUSY, SLEEPING = threading.Semaphore(2), threading.Semaphore(3)
 NICE = ['nice', '-n', '5']
-IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'log_every', 'full_batch', 'gathered', 'site-packages/library_iterator']
+IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'log_every', 'full_batch', 'gathered', 'site-packages/library_iterator', 'site-packages/library_cycle']
 VALIDATES = {'one_function'}   # with the same line
 
 
@@ -182,9 +183,9 @@ def each_pass_of_a_held_iterator_is_an_epoch(python):
     check_epochs(found, truth, True)
 
 
-def a_pass_over_the_training_loader_may_validate(python):
+def a_pass_over_the_training_loader_may_validate(python, script):
     """It is in no epoch's batches, nor is any of its batches counted until that is known."""
-    found, truth, _ = watch(python, 'train_accuracy', 0, objects=24)
+    found, truth, _ = watch(python, script, 0, objects=24)
     assert found, 'no steps were inferred'
     check_epochs(found, truth, True)
     trained = [reported['modes']['train']['count'] for _, reported in found]
@@ -309,7 +310,8 @@ def checks():
             add(BUSY, script, agrees, TORCH, script)
         add(SLEEPING, 'short epochs', short_epochs_are_right_or_unknown, TORCH)
         add(BUSY, 'a held iterator', each_pass_of_a_held_iterator_is_an_epoch, TORCH)
-        add(BUSY, 'a pass over the training loader', a_pass_over_the_training_loader_may_validate, TORCH)
+        for script in ('train_accuracy', 'ignite_accuracy'):
+            add(BUSY, script, a_pass_over_the_training_loader_may_validate, TORCH, script)
         add(BUSY, 'Lightning without a DataLoader', steps_of_lightning_without_a_dataloader, TORCH)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)

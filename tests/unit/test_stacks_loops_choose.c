@@ -148,6 +148,23 @@ START_TEST(a_reason_needs_most_of_many_readings_and_no_steps)
 }
 END_TEST
 
+START_TEST(a_chosen_line_without_a_loop_is_the_reason)
+{
+	char why[160], wanted[64];
+	struct seen *seen = add(0, "for i in range(500):", PY_LOOP_RANGE, 500);
+	snprintf(seen->file, sizeof seen->file, "/home/me/train.py");
+	snprintf(wanted, sizeof wanted, "train.py:%d", seen->loop.line + 1);
+	loops.wanted = wanted;
+	loops.why.samples = 10;
+	ck_assert(!stacks_loops_why(&loops, why, sizeof why));
+	loops.why.samples = 40;
+	ck_assert(stacks_loops_why(&loops, why, sizeof why));
+	ck_assert_ptr_nonnull(strstr(why, wanted));
+	snprintf(wanted, sizeof wanted, "train.py:%d", seen->loop.line);
+	ck_assert(!stacks_loops_why(&loops, why, sizeof why));
+}
+END_TEST
+
 START_TEST(a_loop_that_tries_again_counts_no_epochs)
 {
 	ck_assert(stacks_loop_names_runs("for attempt in range(3):"));
@@ -554,6 +571,7 @@ int main(void)
 	tcase_add_test(tests, a_loop_that_only_validates_does_not_follow);
 	tcase_add_test(tests, a_loop_that_tries_again_counts_no_epochs);
 	tcase_add_test(tests, a_reason_needs_most_of_many_readings_and_no_steps);
+	tcase_add_test(tests, a_chosen_line_without_a_loop_is_the_reason);
 	tcase_add_test(tests, a_loop_around_a_loader_has_no_steps);
 	tcase_add_test(tests, a_short_loop_in_a_loop_that_counts_epochs_accumulates_nothing);
 	tcase_add_test(tests, a_loop_goes_on_to_be_counted_by_what_counts_it);

@@ -85,6 +85,16 @@ static bool has_steps(struct stacks_loaders *loaders, const struct py_counted *c
 	return now_ns - loaders->called_ns >= LOOP_WAIT_NS && !has_loop(loaders);
 }
 
+/* Where next() fetches the batches that train, a pass of another loader may validate within a step. */
+static void await_loop(const struct stacks_loaders *loaders, struct py_counted *counted, int64_t now_ns)
+{
+	bool is_awaited = loaders->called_ns && now_ns - loaders->called_ns < LOOP_WAIT_NS && !has_loop(loaders);
+	if (!is_awaited || counted->trains || counted->evaluates)
+		return;
+	counted->is_undecided = !counted->is_over;
+	counted->is_unknown = counted->is_over;
+}
+
 static bool have_steps(struct stacks_loaders *loaders, const struct py_counted *live, size_t count, int64_t now_ns)
 {
 	for (size_t i = 0; i < count; i++)
@@ -324,6 +334,7 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		struct py_counted *copy = &out->counted[out->count++];
 		*copy = counted[i];
 		stacks_evidence_judge(&loaders->evidence, copy, now_ns);
+		await_loop(loaders, copy, now_ns);
 		loaders->taken_serial = copy->evaluates ? loaders->taken_serial : copy->serial;
 		loaders->training_serial = copy->trains && !copy->is_over ? copy->serial : loaders->training_serial;
 		copy->evaluates |= !copy->trains && loop_trains(loaders);

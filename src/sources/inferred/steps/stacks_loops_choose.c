@@ -304,9 +304,10 @@ static bool can_count(const struct stacks_loops *loops, const struct seen *seen)
 	return stacks_loop_quality(seen) >= 0 && (!seen->is_target || counts_its_for(loops, seen));
 }
 
-/* Whether a person chose this loop: --loop=FILE:LINE. */
-static bool is_wanted(const struct stacks_loops *loops, const struct seen *seen)
+bool stacks_loop_is_wanted(const struct stacks_loops *loops, const struct seen *seen)
 {
+	if (!loops->wanted)
+		return false;
 	const char *colon = strrchr(loops->wanted, ':');
 	size_t length = (size_t)(colon ? colon - loops->wanted : 0), file = strlen(seen->file);
 	return length > 0 && file >= length && strncmp(seen->file + file - length, loops->wanted, length) == 0 &&
@@ -317,7 +318,7 @@ static struct seen *choose_wanted(struct stacks_loops *loops)
 {
 	struct seen *best = NULL;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (is_wanted(loops, seen) && can_count(loops, seen) &&
+		if (stacks_loop_is_wanted(loops, seen) && can_count(loops, seen) &&
 			(!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
 			best = seen;
 	return best;

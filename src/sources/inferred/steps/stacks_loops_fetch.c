@@ -49,25 +49,31 @@ static bool is_in_own_generator(struct stacks_loops *loops, const struct py_coun
 		is_own(file);
 }
 
+/* `batch = next(self.batches)`, or one that gathers several of them, in the function that calls this generator. */
+static bool is_generator_of_next(struct stacks_loops *loops, const struct py_counted *counted)
+{
+	return py_loops_is_generator(loops->reader, counted->code) && counted->caller_code &&
+		(!py_loops_asks(loops->reader, counted->caller_code, counted->caller_ip) ||
+			py_loops_gathers(loops->reader, counted->caller_code, counted->caller_ip));
+}
+
 /* The loop over the loader may be that of a generator, whose items next() fetches, or which makes one batch of several.
  */
 bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted)
 {
 	if (loops && !counted->code)
 		return true;
-	if (!loops)
+	if (!loops || (counted->library && !py_loops_is_generator(loops->reader, counted->library)))
 		return false;
 	/* Where it is fetched may not be known yet. */
 	if (!is_own(counted->file))
 		return stacks_loops_is_recut(loops, counted) || is_in_counted_while(loops, counted) ||
-			(!counted->ip && strstr(counted->file, "/ultralytics/"));
+			is_generator_of_next(loops, counted) || (!counted->ip && strstr(counted->file, "/ultralytics/"));
 	if (counted->ip ? !py_loops_asks(loops->reader, counted->code, counted->ip) : !counted->is_looped)
 		return true;
 	if (is_in_own_generator(loops, counted) || py_loops_gathers(loops->reader, counted->code, counted->ip))
 		return true;
-	return py_loops_is_generator(loops->reader, counted->code) && counted->caller_code &&
-		(!py_loops_asks(loops->reader, counted->caller_code, counted->caller_ip) ||
-			py_loops_gathers(loops->reader, counted->caller_code, counted->caller_ip));
+	return is_generator_of_next(loops, counted);
 }
 
 static bool is_noted(const struct stacks_loops *loops, uint64_t code, int line, unsigned depth)

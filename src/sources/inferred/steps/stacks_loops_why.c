@@ -139,9 +139,22 @@ void stacks_loops_note_why(struct stacks_loops *loops, const struct py_sample *s
 	loops->why.at[why] = at;
 }
 
+/* Of the loops that have run since, none is the one that a person chose. */
+static bool lacks_chosen(const struct stacks_loops *loops)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (stacks_loop_is_wanted(loops, seen))
+			return false;
+	return loops->wanted && !loops->steps && loops->why.samples >= READINGS_MIN;
+}
+
 bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 {
 	const struct stacks_why_at *at = loops->why.at;
+	if (lacks_chosen(loops)) {
+		snprintf(out, size, "no loop that ran since is at %s: key s lists those that did", loops->wanted);
+		return true;
+	}
 	for (size_t i = STACKS_WHY_UNKNOWN + 1; i < STACKS_WHYS; i++) {
 		bool has_majority = loops->why.counts[i] >= MAJORITY_RATIO * loops->why.samples;
 		if (loops->steps || loops->why.samples < READINGS_MIN || !has_majority)

@@ -1,11 +1,9 @@
 #include "src/sources/python/counters/py_counter.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/sources/python/counters/py_between.h"
 #include "src/sources/python/counters/py_length.h"
 #include "src/sources/python/counters/py_number.h"
 #include "src/sources/python/counters/py_place.h"
@@ -231,67 +229,11 @@ static void drop(struct py_counter *counter, size_t at)
 
 /* -- the stack -- */
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), size = strlen(end);
-	return length >= size && strcmp(text + length - size, end) == 0;
-}
-
-static bool is_named_next(const struct py_code *code)
-{
-	return strcmp(code->function, "__next__") == 0 || ends_with(code->function, ".__next__");
-}
-
 static bool is_next(const struct py_code *code)
 {
-	return is_named_next(code) && ends_with(code->file, "/torch/utils/data/dataloader.py");
-}
-
-/* Whether the file belongs to a library between a loop and its loader. */
-static bool is_between(const char *file)
-{
-	for (size_t i = 0; py_between[i]; i++)
-		if (strstr(file, py_between[i]))
-			return true;
-	return false;
-}
-
-/* The first frame from there on that is no part of an iterator around the loader. */
-static size_t skip_between(const struct py_sample *sample, size_t at)
-{
-	while (at < sample->count &&
-		(is_between(sample->sites[at].known->code.file) || is_named_next(&sample->sites[at].known->code)))
-		at++;
-	return at;
-}
-
-static void set_location(const struct py_site *site, int line, struct py_place *out)
-{
-	snprintf(out->function, sizeof out->function, "%s", site->known->code.function);
-	snprintf(out->file, sizeof out->file, "%s", site->known->code.file);
-	out->line = line;
-	out->code = site->code;
-}
-
-static void set_caller(const struct py_sample *sample, size_t at, struct py_place *out)
-{
-	at = skip_between(sample, at + 1);
-	out->caller_code = at < sample->count ? sample->sites[at].code : 0;
-	out->caller_ip = at < sample->count ? sample->sites[at].ip : 0;
-}
-
-static void set_loop(struct py_counter *counter, const struct py_sample *sample, size_t next, struct epoch *epoch)
-{
-	size_t at = skip_between(sample, next + 1);
-	if (at == sample->count)
-		return;
-	if (epoch->place.is_recalled && epoch->place.code != sample->sites[at].code)
-		epoch->place = (struct py_place){ .function = "" };
-	set_location(&sample->sites[at], sample->sites[at].line, &epoch->place);
-	epoch->place.ip = sample->sites[at].ip;
-	epoch->place.is_recalled = false;
-	set_caller(sample, at, &epoch->place);
-	py_places_remember(&counter->places, epoch->sampler, &epoch->place);
+	static const char file[] = "/torch/utils/data/dataloader.py";
+	size_t length = strlen(code->file), size = strlen(file);
+	return py_place_is_named_next(code) && length >= size && strcmp(code->file + length - size, file) == 0;
 }
 
 /* If there are too many, the least recently read one is dropped. */
@@ -339,7 +281,7 @@ static bool note_next(struct py_counter *counter, const struct py_sample *sample
 			continue;
 		struct epoch *epoch = find_or_begin(counter, self, now_ns);
 		if (epoch)
-			set_loop(counter, sample, i, epoch);
+			py_place_note_next(&counter->places, epoch->sampler, sample, i, &epoch->place);
 		is_found |= epoch != NULL;
 	}
 	return is_found;
@@ -353,18 +295,7 @@ static bool note_found(struct py_counter *counter, const struct py_found *found,
 	struct epoch *epoch = find_or_begin(counter, found->iterator, now_ns);
 	if (!epoch)
 		return false;
-	struct py_place *place = &epoch->place;
-	bool is_loops = !found->is_of_loader && !is_named_next(&site->known->code);
-	bool is_there = !is_loops || py_places_holds(&counter->places, epoch->sampler, place, site->code, found->generator);
-	if (!is_there && place->is_recalled && !found->is_of_variable)
-		*place = (struct py_place){ .function = "" };
-	if (is_loops && !*place->file && (is_there || !place->ip)) {
-		set_location(site, 0, place);
-		set_caller(sample, (size_t)(site - sample->sites), place);
-		place->generator = found->generator;
-	}
-	place->is_stacked |= !found->is_of_variable || found->is_of_loader;
-	place->is_held |= found->is_of_variable && !found->is_of_loader;
+	py_place_note_found(&counter->places, epoch->sampler, found, sample, (size_t)(site - sample->sites), &epoch->place);
 	if (found->is_of_loader && epoch->serial > serial && epoch->value == epoch->length &&
 		now_ns - counter->first_ns < HISTORY_NS)
 		epoch->base = epoch->value;
@@ -402,8 +333,7 @@ static bool note_locals(struct py_counter *counter, const struct py_sample *samp
 	counter->found_count = 0;
 	remote_copies_begin(counter->copies, counter->process->pid);
 	for (size_t i = 0; i < sample->count; i++)
-		if (!is_between(sample->sites[i].known->code.file))
-			search_site(counter, &sample->sites[i], &budget);
+		search_site(counter, &sample->sites[i], &budget);
 	remote_copies_end();
 	for (size_t i = 0; i < counter->found_count; i++)
 		is_found |= note_found(counter, &counter->found[i].iterator, sample, counter->found[i].site, now_ns);
@@ -415,6 +345,9 @@ bool py_counter_note(struct py_counter *counter, const struct py_sample *sample,
 	counter->first_ns = counter->first_ns ? counter->first_ns : now_ns;
 	forget_emitted(counter);
 	bool is_found = note_next(counter, sample, now_ns);
+	for (size_t i = 0; i < counter->count; i++)
+		if (counter->epochs[i].value > 0 && counter->epochs[i].found_ns != now_ns)
+			py_place_confirm(sample, &counter->epochs[i].place);
 	if (sample->count > 0 && now_ns >= counter->search_ns) {
 		int64_t before_ns = clock_thread_cpu_ns();
 		is_found |= note_locals(counter, sample, now_ns);
@@ -460,6 +393,7 @@ static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_
 		.caller_code = epoch->place.caller_code,
 		.caller_ip = epoch->place.caller_ip,
 		.generator = epoch->place.generator,
+		.library = epoch->place.library,
 	};
 }
 

@@ -1,6 +1,9 @@
 #include "src/sources/python/counters/py_place.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "src/sources/python/counters/py_between.h"
 
 static struct py_place *find(struct py_places *places, uint64_t sampler)
 {
@@ -70,4 +73,118 @@ bool py_places_holds(
 	if (known)
 		*place = *known;
 	return true;
+}
+
+/* -- the stack -- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), size = strlen(end);
+	return length >= size && strcmp(text + length - size, end) == 0;
+}
+
+bool py_place_is_named_next(const struct py_code *code)
+{
+	return strcmp(code->function, "__next__") == 0 || ends_with(code->function, ".__next__");
+}
+
+/* Whether the file belongs to a library between a loop and its loader. */
+static bool is_between(const char *file)
+{
+	for (size_t i = 0; py_between[i]; i++)
+		if (strstr(file, py_between[i]))
+			return true;
+	return false;
+}
+
+/* The first frame from there on that is no part of an iterator around the loader. */
+static size_t skip_between(const struct py_sample *sample, size_t at)
+{
+	while (at < sample->count &&
+		(is_between(sample->sites[at].known->code.file) || py_place_is_named_next(&sample->sites[at].known->code)))
+		at++;
+	return at;
+}
+
+/* The code that runs within that place, if that is a library's function, which has the loop: ignite's Engine.run. */
+static uint64_t library_within(const struct py_sample *sample, size_t at)
+{
+	const struct py_code *code = at > 0 ? &sample->sites[at - 1].known->code : NULL;
+	return code && is_between(code->file) && !py_place_is_named_next(code) ? sample->sites[at - 1].code : 0;
+}
+
+static void set_location(const struct py_site *site, int line, struct py_place *out)
+{
+	snprintf(out->function, sizeof out->function, "%s", site->known->code.function);
+	snprintf(out->file, sizeof out->file, "%s", site->known->code.file);
+	out->line = line;
+	out->code = site->code;
+}
+
+static void set_caller(const struct py_sample *sample, size_t at, struct py_place *out)
+{
+	at = skip_between(sample, at + 1);
+	out->caller_code = at < sample->count ? sample->sites[at].code : 0;
+	out->caller_ip = at < sample->count ? sample->sites[at].ip : 0;
+}
+
+void py_place_note_next(
+	struct py_places *places, uint64_t sampler, const struct py_sample *sample, size_t next, struct py_place *place)
+{
+	size_t at = skip_between(sample, next + 1);
+	if (at == sample->count)
+		return;
+	if (place->is_recalled && place->code != sample->sites[at].code)
+		*place = (struct py_place){ .function = "" };
+	set_location(&sample->sites[at], sample->sites[at].line, place);
+	place->ip = sample->sites[at].ip;
+	place->library = library_within(sample, at);
+	place->is_recalled = false;
+	set_caller(sample, at, place);
+	py_places_remember(places, sampler, place);
+}
+
+/* A library's object iterates, for what called the library: ignite's Engine. */
+static void note_library(const struct py_sample *sample, size_t at, struct py_place *place)
+{
+	if (at == sample->count || (!place->is_recalled && *place->file))
+		return;
+	if (sample->sites[at].code != place->code)
+		*place = (struct py_place){ .function = "" };
+	set_location(&sample->sites[at], 0, place);
+	set_caller(sample, at, place);
+	place->library = library_within(sample, at);
+	place->is_stacked = true;
+	place->is_recalled = false;
+}
+
+void py_place_confirm(const struct py_sample *sample, struct py_place *place)
+{
+	size_t at = 0;
+	if (!place->is_recalled || !place->library)
+		return;
+	while (at < sample->count && sample->sites[at].code != place->library)
+		at++;
+	note_library(sample, skip_between(sample, at), place);
+}
+
+void py_place_note_found(struct py_places *places, uint64_t sampler, const struct py_found *found,
+	const struct py_sample *sample, size_t at, struct py_place *place)
+{
+	const struct py_site *site = &sample->sites[at];
+	if (is_between(site->known->code.file)) {
+		note_library(sample, skip_between(sample, at), place);
+		return;
+	}
+	bool is_loops = !found->is_of_loader && !py_place_is_named_next(&site->known->code);
+	bool is_there = !is_loops || py_places_holds(places, sampler, place, site->code, found->generator);
+	if (!is_there && place->is_recalled && !found->is_of_variable)
+		*place = (struct py_place){ .function = "" };
+	if (is_loops && !*place->file && (is_there || !place->ip)) {
+		set_location(site, 0, place);
+		set_caller(sample, at, place);
+		place->generator = found->generator;
+	}
+	place->is_stacked |= !found->is_of_variable || found->is_of_loader;
+	place->is_held |= found->is_of_variable && !found->is_of_loader;
 }
