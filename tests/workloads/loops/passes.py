@@ -45,6 +45,38 @@ def resumed_at_none(start_epoch=0, epochs=499):
         one_pass(epoch + 1)
 
 
+def ranged(done=0, last=500):
+    epochs = range(done + 1, 1 + last)
+    for epoch in epochs:
+        one_pass(epoch)
+
+
+def ranged_elsewhere(epochs=range(1, 501)):
+    for epoch in epochs:
+        one_pass(epoch)
+
+
+class EpochCounter:
+    """As SpeechBrain's."""
+    def __init__(self, limit):
+        self.current, self.limit = 0, limit
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.current == self.limit:
+            raise StopIteration
+        self.current += 1
+        return self.current
+
+
+def counter():
+    counter = EpochCounter(500)
+    for epoch in counter:
+        one_pass(epoch)
+
+
 def counted():
     epoch = 0
     while epoch < 500:

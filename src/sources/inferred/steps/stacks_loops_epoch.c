@@ -156,9 +156,62 @@ static uint64_t first_value(
 	return assigned_line(seen, loop_line, lines, owner, &value) ? value : first;
 }
 
+/* "range(1, 10)", "range(start, epochs + 1)", "range(done + 1, 1 + epochs)" */
+static enum stacks_first first_of_range(const char *text)
+{
+	const char *range = strstr(text, "range("), *arguments = range ? range + strlen("range(") : "", *comma;
+	if (!*arguments)
+		return STACKS_FIRST_UNKNOWN;
+	comma = strchr(arguments, ',');
+	bool is_from_one = strncmp(arguments, "1,", 2) == 0 || strstr(text, "+ 1)") || strstr(text, "+1)") ||
+		(comma && (strncmp(comma - 3, "+ 1", 3) == 0 || strncmp(comma - 2, "+1", 2) == 0));
+	return is_from_one ? STACKS_FIRST_ONE : STACKS_FIRST_ZERO;
+}
+
+/* "epochs = trange(1, last)" above "for epoch in epochs:" */
+static bool assigns_range(const char *text, const char *header)
+{
+	const char *items = strstr(header, " in "), *found;
+	text += strspn(text, " \t");
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+	if (!items || length == 0 || text[length + strspn(text + length, " ")] != '=' || !strstr(text, "range("))
+		return false;
+	for (found = items; (found = memmem(found, strlen(found), text, length)); found++)
+		if (!isalnum((unsigned char)found[-1]) && !isalnum((unsigned char)found[length]) && !strchr("_.", found[-1]) &&
+			found[length] != '_')
+			return true;
+	return false;
+}
+
+static bool begins_function(const char *text)
+{
+	text += strspn(text, " \t");
+	return strncmp(text, "def ", 4) == 0 || strncmp(text, "async def ", 10) == 0;
+}
+
+/* The items may be made above the loop. */
+static enum stacks_first first_item(
+	const struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner)
+{
+	enum stacks_first first = strstr(seen->text, "range(") ? first_of_range(seen->text) : STACKS_FIRST_UNKNOWN;
+	bool is_any = strstr(seen->text, "range(") || stacks_loop_is_variable(&seen->loop);
+	for (int line = loop_line - 1; !is_any && line > 0 && line > loop_line - SEARCH_LINES; line--) {
+		const char *text = stacks_lines_text(lines, owner, seen->file, line);
+		if (text && begins_function(text) && strcmp(seen->function, "<module>") != 0)
+			break;
+		if (!text || !assigns_range(text, seen->text))
+			continue;
+		if (first != STACKS_FIRST_UNKNOWN && first != first_of_range(text))
+			return STACKS_FIRST_UNKNOWN;
+		first = first_of_range(text);
+	}
+	return first;
+}
+
 void stacks_loop_note_epoch(struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner)
 {
 	seen->is_epoch = names_epochs(seen->text) && strncmp(seen->text, "while", 5) != 0;
+	seen->first = first_item(seen, loop_line, lines, owner);
 	bool is_by_one = seen->loop.is_sum && seen->loop.guards.divisor < 2;
 	seen->first_line = is_by_one ? assigned_line(seen, loop_line, lines, owner, &seen->first_step) : 0;
 	seen->first_step = seen->first_line ? seen->first_step : 0;
@@ -168,19 +221,14 @@ void stacks_loop_note_epoch(struct seen *seen, int loop_line, struct stacks_line
 
 /* -- numbers -- */
 
-/* "range(1, 10)", "range(start, epochs + 1)" */
-static bool counts_from_one(const char *text)
-{
-	return strstr(text, "range(1,") || strstr(text, "+ 1)") || strstr(text, "+1)");
-}
-
 /* Of a range the item counts: the program may have resumed in a later epoch. */
 static bool number_of_for(const struct seen *seen, const struct py_loop *loop, struct stacks_epoch *out)
 {
 	uint64_t item, end;
 	if (py_loop_range_item(loop, &item, &end)) {
-		bool is_from_one = (loop->is_relative || item + 1 != loop->position) && counts_from_one(seen->text);
-		if (!*seen->text && item + 1 != loop->position)
+		bool is_from_zero = !loop->is_relative && item + 1 == loop->position;
+		bool is_from_one = !is_from_zero && seen->first == STACKS_FIRST_ONE;
+		if (!is_from_zero && seen->first == STACKS_FIRST_UNKNOWN)
 			return false;
 		out->number = item + !is_from_one;
 		out->count = end > 0 ? end - is_from_one : 0;
@@ -273,14 +321,6 @@ static bool read_epoch(
 
 /* -- the choice -- */
 
-static bool is_trainer_epoch(const struct py_loop *loop)
-{
-	static const char end[] = ".epoch_progress.current.ready";
-	size_t length = strlen(loop->name);
-	return loop->kind == PY_LOOP_STATE && length >= sizeof end - 1 &&
-		strcmp(loop->name + length - (sizeof end - 1), end) == 0;
-}
-
 /* In the same frame, or as the innermost loop of the calling one. */
 static bool is_directly_around(const struct seen *steps, const struct seen *seen)
 {
@@ -330,7 +370,7 @@ bool stacks_loop_names_runs(const char *text)
 static enum rank rank_of(const struct stacks_loops *loops, const struct seen *seen, const struct seen *steps)
 {
 	const struct py_loop *loop = &seen->loop;
-	if (is_trainer_epoch(loop))
+	if (loop->counts_epochs)
 		return RANK_STATE;
 	if (!loop->has_position || (steps && !stacks_loop_is_inside(steps, seen)))
 		return RANK_NONE;

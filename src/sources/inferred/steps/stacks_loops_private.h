@@ -6,6 +6,9 @@
 
 enum { STACKS_SEEN_MAX = 96, STACKS_DEPTH_MAX = 8, STACKS_TEXT_SIZE = 128, STACKS_AROUND_MAX = 16 };
 
+/* What a range of epochs begins with, if it is not known to begin with its first item. */
+enum stacks_first { STACKS_FIRST_UNKNOWN, STACKS_FIRST_ZERO, STACKS_FIRST_ONE };
+
 /* A loop, or an int that a loop advances, through all calls of its function. */
 struct seen {
 	struct py_loop loop; /* as last read; site is not valid */
@@ -14,6 +17,7 @@ struct seen {
 	uint64_t ip;   /* of its frame, as in struct py_site */
 	size_t around; /* loops around the current instruction of its frame */
 	bool is_epoch; /* "epoch" is in its line */
+	enum stacks_first first;
 	/* Of an int that counts epochs: what its first epoch has; how many an attribute beside it says, 0 = unknown. */
 	uint64_t first_value, epochs;
 	bool goes_back;

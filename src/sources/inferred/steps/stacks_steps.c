@@ -499,7 +499,7 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 	if (!counted->is_over)
 		epoch->read_ns = counted->read_ns;
 	take_length(steps, epoch, counted->length);
-	epoch->batch_size = counted->batch_size;
+	epoch->batch_size = counted->batch_size, epoch->is_undecided = counted->is_undecided;
 	if (!epoch->is_begun)
 		epoch->number = counted->epoch, epoch->count = counted->epochs, epoch->key = counted->epoch_key;
 	else if (epoch->mode == MODE_TRAIN && steps->state.in_epoch && counted->epoch > 0 && steps->epoch_until_ns) {

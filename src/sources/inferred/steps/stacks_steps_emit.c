@@ -175,9 +175,18 @@ static void emit_all(const struct stacks_steps *steps, int64_t now_ns, struct sa
 		emit_state(steps, &steps->emitted_state, now_ns, out);
 }
 
+/* The pass in which pmtop started may validate. */
+static bool is_undecided(const struct stacks_steps *steps)
+{
+	for (size_t i = 0; i < steps->epoch_count; i++)
+		if (steps->epochs[i].is_undecided && steps->epochs[i].joined > 0)
+			return true;
+	return false;
+}
+
 static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
-	bool is_awaiting = now_ns < steps->epoch_until_ns && !steps->is_ended;
+	bool is_awaiting = !steps->is_ended && (now_ns < steps->epoch_until_ns || is_undecided(steps));
 	if (steps->replaces && !steps->has_replaced)
 		emit_opened(steps, now_ns, out);
 	steps->has_replaced = steps->replaces;

@@ -12,6 +12,7 @@ enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2 }; /* ids of names */
 struct epoch {
 	uint64_t serial;
 	enum mode mode;
+	bool is_undecided;              /* as in struct py_counted */
 	uint64_t base, joined;          /* as in struct py_counted; batches before pmtop's start */
 	uint64_t emitted;               /* batches whose begin was emitted */
 	uint64_t yielded;               /* at the last poll */

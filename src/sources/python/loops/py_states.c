@@ -13,20 +13,22 @@ enum { PATH_MAX_LENGTH = 4 };
 /* In a path: the only value of a dict. */
 static const char only[] = "[]";
 
-/* By class, the path of attributes to the int, and to its maximum: tqdm, rich with one task, transformers, Lightning 2.
- * The first that is there counts. */
+/* By class, the path of attributes to the int, and to its maximum: tqdm, rich with one task, transformers, Lightning 2,
+ * SpeechBrain. The first that is there counts. */
 static const struct state {
 	const char *name;
 	const char *position[PATH_MAX_LENGTH], *maximum[PATH_MAX_LENGTH];
 	bool is_progress;  /* a bar's, not a trainer's */
 	bool counts_begun; /* the step in progress, too */
+	bool counts_epochs;
 } states[] = {
-	{ "tqdm", { "n" }, { "total" }, true, false },
-	{ "Progress", { "_tasks", only, "completed" }, { "_tasks", only, "total" }, true, false },
-	{ "TrainerState", { "global_step" }, { "max_steps" }, false, false },
-	{ "Trainer", { "state", "global_step" }, { "state", "max_steps" }, false, false },
-	{ "_TrainingEpochLoop", { "batch_progress", "total", "ready" }, { NULL }, false, true },
-	{ "_FitLoop", { "epoch_progress", "current", "ready" }, { "max_epochs" }, false, false },
+	{ "tqdm", { "n" }, { "total" }, true, false, false },
+	{ "Progress", { "_tasks", only, "completed" }, { "_tasks", only, "total" }, true, false, false },
+	{ "TrainerState", { "global_step" }, { "max_steps" }, false, false, false },
+	{ "Trainer", { "state", "global_step" }, { "state", "max_steps" }, false, false, false },
+	{ "_TrainingEpochLoop", { "batch_progress", "total", "ready" }, { NULL }, false, true, false },
+	{ "_FitLoop", { "epoch_progress", "current", "ready" }, { "max_epochs" }, false, false, true },
+	{ "EpochCounter", { "current" }, { "limit" }, false, false, true },
 };
 enum { BAR = 0, STATES = sizeof states / sizeof *states };
 static const char iterable_name[] = "iterable";
@@ -141,6 +143,7 @@ bool py_state_find(
 			continue;
 		found.kind = states[i].is_progress ? PY_LOOP_PROGRESS : PY_LOOP_STATE;
 		found.counts_begun = states[i].counts_begun;
+		found.counts_epochs = states[i].counts_epochs;
 		found.guards.form = PY_FORM_INT;
 		if (get_path(attributes, object, states[i].maximum, &value))
 			found.length = py_int_read(process, value, &value) ? value : 0;
