@@ -78,6 +78,56 @@ START_TEST(a_place_that_no_sample_has_confirmed_is_not_remembered)
 }
 END_TEST
 
+/* -- ignite's Engine, which trains, and in a handler another one, which validates -- */
+
+enum { ENGINE = 0x500, HANDLER = 0x600, MODULE = 0x700, NEXT = 0x800, UPDATE = 0x900 };
+
+static struct py_known known[] = {
+	{ .code = { .function = "_SingleProcessDataLoaderIter.__next__", .file = "/torch/utils/data/dataloader.py" } },
+	{ .code = { .function = "Engine.run", .file = "/site-packages/ignite/engine/engine.py" } },
+	{ .code = { .function = "log_results", .file = "/home/me/train.py" } },
+	{ .code = { .function = "<module>", .file = "/home/me/train.py" } },
+	{ .code = { .function = "update", .file = "/home/me/train.py" } },
+};
+
+static const struct py_sample *sample_of(const uint64_t *codes, size_t count)
+{
+	static const uint64_t order[] = { NEXT, ENGINE, HANDLER, MODULE, UPDATE };
+	static struct py_sample sample;
+	sample.count = count;
+	for (size_t i = 0; i < count; i++) {
+		size_t at = 0;
+		while (order[at] != codes[i])
+			at++;
+		sample.sites[i] =
+			(struct py_site){ .known = &known[at], .line = 10 + (int)i, .code = codes[i], .ip = codes[i] };
+	}
+	return &sample;
+}
+
+START_TEST(a_library_that_iterates_is_placed_where_it_was_called)
+{
+	static const uint64_t fetching[] = { NEXT, ENGINE, MODULE }, training[] = { UPDATE, ENGINE, MODULE },
+						  validating[] = { ENGINE, HANDLER, ENGINE, MODULE };
+	struct py_place place = { .function = "" };
+	py_place_note_next(&places, LOADER, sample_of(fetching, 3), 0, &place);
+	ck_assert_str_eq(place.function, "<module>");
+	ck_assert_uint_eq(place.library, ENGINE);
+	place = recall(LOADER);
+	py_place_confirm(sample_of(training, 3), &place);
+	ck_assert_str_eq(place.function, "<module>");
+	ck_assert(!place.is_recalled);
+	place = recall(LOADER);
+	py_place_confirm(sample_of(validating, 4), &place);
+	ck_assert_str_eq(place.function, "log_results");
+	ck_assert(!place.is_recalled && place.ip == 0);
+	place = recall(LOADER);
+	py_place_note_found(
+		&places, LOADER, &(struct py_found){ .is_of_variable = true }, sample_of(validating, 4), 0, &place);
+	ck_assert_str_eq(place.function, "log_results");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("py_place");
@@ -88,6 +138,7 @@ int main(void)
 	tcase_add_test(tests, a_generator_in_which_batches_are_fetched_confirms_the_place);
 	tcase_add_test(tests, another_function_does_not);
 	tcase_add_test(tests, a_place_that_no_sample_has_confirmed_is_not_remembered);
+	tcase_add_test(tests, a_library_that_iterates_is_placed_where_it_was_called);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
