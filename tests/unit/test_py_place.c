@@ -80,7 +80,7 @@ END_TEST
 
 /* -- ignite's Engine, which trains, and in a handler another one, which validates -- */
 
-enum { ENGINE = 0x500, HANDLER = 0x600, MODULE = 0x700, NEXT = 0x800, UPDATE = 0x900 };
+enum { ENGINE = 0x500, HANDLER = 0x600, MODULE = 0x700, NEXT = 0x800, UPDATE = 0x900, ITER = 0xa00 };
 
 static struct py_known known[] = {
 	{ .code = { .function = "_SingleProcessDataLoaderIter.__next__", .file = "/torch/utils/data/dataloader.py" } },
@@ -88,11 +88,12 @@ static struct py_known known[] = {
 	{ .code = { .function = "log_results", .file = "/home/me/train.py" } },
 	{ .code = { .function = "<module>", .file = "/home/me/train.py" } },
 	{ .code = { .function = "update", .file = "/home/me/train.py" } },
+	{ .code = { .function = "DataLoader.__iter__", .file = "/torch/utils/data/dataloader.py" } },
 };
 
 static const struct py_sample *sample_of(const uint64_t *codes, size_t count)
 {
-	static const uint64_t order[] = { NEXT, ENGINE, HANDLER, MODULE, UPDATE };
+	static const uint64_t order[] = { NEXT, ENGINE, HANDLER, MODULE, UPDATE, ITER };
 	static struct py_sample sample;
 	sample.count = count;
 	for (size_t i = 0; i < count; i++) {
@@ -128,6 +129,17 @@ START_TEST(a_library_that_iterates_is_placed_where_it_was_called)
 }
 END_TEST
 
+START_TEST(what_makes_an_iterator_has_no_loop)
+{
+	static const uint64_t codes[] = { ITER, MODULE };
+	struct py_place place = { .function = "" };
+	py_place_note_found(&places, LOADER, &(struct py_found){ .is_of_variable = true }, sample_of(codes, 2), 0, &place);
+	ck_assert_uint_eq(place.code, 0);
+	ck_assert_uint_eq(place.library, 0);
+	ck_assert(!place.is_stacked);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("py_place");
@@ -139,6 +151,7 @@ int main(void)
 	tcase_add_test(tests, another_function_does_not);
 	tcase_add_test(tests, a_place_that_no_sample_has_confirmed_is_not_remembered);
 	tcase_add_test(tests, a_library_that_iterates_is_placed_where_it_was_called);
+	tcase_add_test(tests, what_makes_an_iterator_has_no_loop);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

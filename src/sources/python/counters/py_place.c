@@ -77,16 +77,13 @@ bool py_places_holds(
 
 /* -- the stack -- */
 
-static bool ends_with(const char *text, const char *end)
+static bool is_named(const struct py_code *code, const char *name)
 {
-	size_t length = strlen(text), size = strlen(end);
-	return length >= size && strcmp(text + length - size, end) == 0;
+	const char *dot = strrchr(code->function, '.');
+	return strcmp(dot ? dot + 1 : code->function, name) == 0;
 }
 
-bool py_place_is_named_next(const struct py_code *code)
-{
-	return strcmp(code->function, "__next__") == 0 || ends_with(code->function, ".__next__");
-}
+bool py_place_is_named_next(const struct py_code *code) { return is_named(code, "__next__"); }
 
 /* Whether the file belongs to a library between a loop and its loader. */
 static bool is_between(const char *file)
@@ -106,11 +103,13 @@ static size_t skip_between(const struct py_sample *sample, size_t at)
 	return at;
 }
 
-/* The code that runs within that place, if that is a library's function, which has the loop: ignite's Engine.run. */
+/* The code that runs within that place, if that is a library's function, which has the loop (ignite's Engine.run): not
+ * what next() or iter() calls. 0: it is not. */
 static uint64_t library_within(const struct py_sample *sample, size_t at)
 {
 	const struct py_code *code = at > 0 ? &sample->sites[at - 1].known->code : NULL;
-	return code && is_between(code->file) && !py_place_is_named_next(code) ? sample->sites[at - 1].code : 0;
+	bool is_library = code && is_between(code->file) && !is_named(code, "__next__") && !is_named(code, "__iter__");
+	return is_library ? sample->sites[at - 1].code : 0;
 }
 
 static void set_location(const struct py_site *site, int line, struct py_place *out)
@@ -147,13 +146,14 @@ void py_place_note_next(
 /* A library's object iterates, for what called the library: ignite's Engine. */
 static void note_library(const struct py_sample *sample, size_t at, struct py_place *place)
 {
-	if (at == sample->count || (!place->is_recalled && *place->file))
+	uint64_t library = at < sample->count ? library_within(sample, at) : 0;
+	if (!library || (!place->is_recalled && *place->file))
 		return;
 	if (sample->sites[at].code != place->code)
 		*place = (struct py_place){ .function = "" };
 	set_location(&sample->sites[at], 0, place);
 	set_caller(sample, at, place);
-	place->library = library_within(sample, at);
+	place->library = library;
 	place->is_stacked = true;
 	place->is_recalled = false;
 }
