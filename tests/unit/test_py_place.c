@@ -134,6 +134,8 @@ START_TEST(what_makes_an_iterator_has_no_loop)
 	static const uint64_t codes[] = { ITER, MODULE };
 	struct py_place place = { .function = "" };
 	py_place_note_found(&places, LOADER, &(struct py_found){ .is_of_variable = true }, sample_of(codes, 2), 0, &place);
+	ck_assert(!py_place_may_hold(sample_of(codes, 2), 0));
+	ck_assert(py_place_may_hold(sample_of(codes, 2), 1));
 	ck_assert_uint_eq(place.code, 0);
 	ck_assert_uint_eq(place.library, 0);
 	ck_assert(!place.is_stacked);

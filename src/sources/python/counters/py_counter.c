@@ -333,7 +333,8 @@ static bool note_locals(struct py_counter *counter, const struct py_sample *samp
 	counter->found_count = 0;
 	remote_copies_begin(counter->copies, counter->process->pid);
 	for (size_t i = 0; i < sample->count; i++)
-		search_site(counter, &sample->sites[i], &budget);
+		if (py_place_may_hold(sample, i))
+			search_site(counter, &sample->sites[i], &budget);
 	remote_copies_end();
 	for (size_t i = 0; i < counter->found_count; i++)
 		is_found |= note_found(counter, &counter->found[i].iterator, sample, counter->found[i].site, now_ns);

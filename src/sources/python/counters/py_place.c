@@ -127,6 +127,12 @@ static void set_caller(const struct py_sample *sample, size_t at, struct py_plac
 	out->caller_ip = at < sample->count ? sample->sites[at].ip : 0;
 }
 
+bool py_place_may_hold(const struct py_sample *sample, size_t at)
+{
+	size_t own = skip_between(sample, at);
+	return !is_between(sample->sites[at].known->code.file) || (own < sample->count && library_within(sample, own) != 0);
+}
+
 void py_place_note_next(
 	struct py_places *places, uint64_t sampler, const struct py_sample *sample, size_t next, struct py_place *place)
 {

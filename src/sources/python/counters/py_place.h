@@ -40,6 +40,8 @@ bool py_places_holds(
 	struct py_places *places, uint64_t sampler, struct py_place *place, uint64_t code, uint64_t generator);
 /* Whether it is a __next__, of any class. */
 bool py_place_is_named_next(const struct py_code *code);
+/* Whether this frame is searched for iterators: not what next() or iter() calls. */
+bool py_place_may_hold(const struct py_sample *sample, size_t at);
 /* The pass's iterator is fetching, in the frame `next`. */
 void py_place_note_next(
 	struct py_places *places, uint64_t sampler, const struct py_sample *sample, size_t next, struct py_place *place);
