@@ -138,9 +138,9 @@ START_TEST(the_whole_run_says_that_its_plot_has_every_mode)
 		options.has_modes = modes > 0;
 		stage_open(&stage, &options, 160, 40);
 		stage_play(&stage, 620);
-		ck_assert(!stage_shows(&stage, "every mode"));
+		ck_assert(!stage_shows(&stage, "all modes"));
 		stage_type(&stage, "------");
-		ck_assert_int_eq(stage_shows(&stage, "plot: every mode"), modes > 0);
+		ck_assert_int_eq(stage_shows(&stage, "plot shows all modes"), modes > 0);
 		stage_close(&stage);
 	}
 }

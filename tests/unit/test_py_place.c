@@ -113,7 +113,7 @@ START_TEST(a_library_that_iterates_is_placed_where_it_was_called)
 	struct py_place place = { .function = "" };
 	py_place_note_next(&places, LOADER, sample_of(fetching, 3), 0, &place);
 	ck_assert_str_eq(place.function, "<module>");
-	ck_assert_uint_eq(place.library, ENGINE);
+	ck_assert_uint_eq(place.callee, ENGINE);
 	place = recall(LOADER);
 	py_place_confirm(sample_of(training, 3), &place);
 	ck_assert_str_eq(place.function, "<module>");
@@ -137,7 +137,7 @@ START_TEST(what_makes_an_iterator_has_no_loop)
 	ck_assert(!py_place_may_hold(sample_of(codes, 2), 0));
 	ck_assert(py_place_may_hold(sample_of(codes, 2), 1));
 	ck_assert_uint_eq(place.code, 0);
-	ck_assert_uint_eq(place.library, 0);
+	ck_assert_uint_eq(place.callee, 0);
 	ck_assert(!place.is_stacked);
 }
 END_TEST

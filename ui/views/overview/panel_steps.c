@@ -63,7 +63,7 @@ static void stretch_title(
 	line_add(line, 0, ROLE_NORMAL, "median %s", parts_time(text, figures.p50_s, like));
 	add_earlier(scene, run, stretch, figures.p50_s, line);
 	if (stretch->is_binned && run->track_count > 1)
-		line_add(line, 1, ROLE_NORMAL, "plot: every mode");
+		line_add(line, 1, ROLE_NORMAL, "plot shows all modes");
 	line_add(line, 3, ROLE_NORMAL, "p95 %s", parts_time_bare(text, figures.p95_s, like, false));
 	line_add(line, 3, ROLE_NORMAL, "max %s", parts_time_bare(text, figures.max_s, like, false));
 	line_add(line, 1, ROLE_FLAG, "▲ %llu flagged", flagged);

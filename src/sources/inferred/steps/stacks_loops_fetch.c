@@ -63,7 +63,7 @@ bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted
 {
 	if (loops && !counted->code)
 		return true;
-	if (!loops || (counted->library && !py_loops_is_generator(loops->reader, counted->library)))
+	if (!loops || (counted->callee && !py_loops_is_generator(loops->reader, counted->callee)))
 		return false;
 	/* Where it is fetched may not be known yet. */
 	if (!is_own(counted->file))

@@ -152,7 +152,7 @@ bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 {
 	const struct stacks_why_at *at = loops->why.at;
 	if (lacks_chosen(loops)) {
-		snprintf(out, size, "no loop that ran since is at %s: key s lists those that did", loops->wanted);
+		snprintf(out, size, "pmtop has found no loop at %s: key s lists the others", loops->wanted);
 		return true;
 	}
 	for (size_t i = STACKS_WHY_UNKNOWN + 1; i < STACKS_WHYS; i++) {

@@ -105,7 +105,7 @@ static size_t skip_between(const struct py_sample *sample, size_t at)
 
 /* The code that runs within that place, if that is a library's function, which has the loop (ignite's Engine.run): not
  * what next() or iter() calls. 0: it is not. */
-static uint64_t library_within(const struct py_sample *sample, size_t at)
+static uint64_t callee_within(const struct py_sample *sample, size_t at)
 {
 	const struct py_code *code = at > 0 ? &sample->sites[at - 1].known->code : NULL;
 	bool is_library = code && is_between(code->file) && !is_named(code, "__next__") && !is_named(code, "__iter__");
@@ -130,7 +130,7 @@ static void set_caller(const struct py_sample *sample, size_t at, struct py_plac
 bool py_place_may_hold(const struct py_sample *sample, size_t at)
 {
 	size_t own = skip_between(sample, at);
-	return !is_between(sample->sites[at].known->code.file) || (own < sample->count && library_within(sample, own) != 0);
+	return !is_between(sample->sites[at].known->code.file) || (own < sample->count && callee_within(sample, own) != 0);
 }
 
 void py_place_note_next(
@@ -143,7 +143,7 @@ void py_place_note_next(
 		*place = (struct py_place){ .function = "" };
 	set_location(&sample->sites[at], sample->sites[at].line, place);
 	place->ip = sample->sites[at].ip;
-	place->library = library_within(sample, at);
+	place->callee = callee_within(sample, at);
 	place->is_recalled = false;
 	set_caller(sample, at, place);
 	py_places_remember(places, sampler, place);
@@ -152,14 +152,14 @@ void py_place_note_next(
 /* A library's object iterates, for what called the library: ignite's Engine. */
 static void note_library(const struct py_sample *sample, size_t at, struct py_place *place)
 {
-	uint64_t library = at < sample->count ? library_within(sample, at) : 0;
-	if (!library || (!place->is_recalled && *place->file))
+	uint64_t callee = at < sample->count ? callee_within(sample, at) : 0;
+	if (!callee || (!place->is_recalled && *place->file))
 		return;
 	if (sample->sites[at].code != place->code)
 		*place = (struct py_place){ .function = "" };
 	set_location(&sample->sites[at], 0, place);
 	set_caller(sample, at, place);
-	place->library = library;
+	place->callee = callee;
 	place->is_stacked = true;
 	place->is_recalled = false;
 }
@@ -167,9 +167,9 @@ static void note_library(const struct py_sample *sample, size_t at, struct py_pl
 void py_place_confirm(const struct py_sample *sample, struct py_place *place)
 {
 	size_t at = 0;
-	if (!place->is_recalled || !place->library)
+	if (!place->is_recalled || !place->callee)
 		return;
-	while (at < sample->count && sample->sites[at].code != place->library)
+	while (at < sample->count && sample->sites[at].code != place->callee)
 		at++;
 	note_library(sample, skip_between(sample, at), place);
 }

@@ -110,8 +110,10 @@ struct py_loop {
 	bool is_sum, is_compared;
 	/* Of a sum: the same is added each time, and the position is how often (guards.divisor: what, 0 = 1). */
 	bool is_by_same;
-	/* Of a state: its value includes the step in progress; it is the number of the epoch. */
-	bool counts_begun, counts_epochs;
+	/* Of a state: its value includes the step in progress. */
+	bool counts_begun;
+	/* Of a state: its value is the number of the epoch, not a step. */
+	bool counts_epochs;
 	/* An int of a suspended generator, in a loop that does not yield once in each iteration: no count of its items. */
 	bool is_uneven;
 	struct py_loop_guards guards;
