@@ -46,6 +46,7 @@ PASSES = {'unnamed': 'at once', 'called': 'at once', 'ranged': 'at once', 'range
           'compared_before': 'later', 'compared_after': 'later', 'compared_elsewhere': 'never', 'compared_few': 'later', 'compared_property': 'later', 'carried_compared': 'later'}
 PASS_STEPS, APART = 80, 4      # of passes.py; steps between two polls
 TOTAL_KNOWN = {'carried_counted', 'carried_named', 'compared_before', 'compared_after'}
+VALIDATED = 40                 # objects until some of several validation passes were sampled
 JOINED_S = 5                   # attached so late: in the third pass or later
 FROM_START = {'carried_on'}    # attached at once
 CHOSEN_STEPS = 8
@@ -185,12 +186,13 @@ def each_pass_of_a_held_iterator_is_an_epoch(python):
 
 def a_pass_over_the_training_loader_may_validate(python, script):
     """It is in no epoch's batches, nor is any of its batches counted until that is known."""
-    found, truth, _ = watch(python, script, 0, objects=24)
+    found, truth, _ = watch(python, script, 0, objects=VALIDATED)
     assert found, 'no steps were inferred'
     check_epochs(found, truth, True)
     trained = [reported['modes']['train']['count'] for _, reported in found]
     rows = [sum(epoch['batches'] for epoch in reported['epochs']) for _, reported in found]
     assert trained == rows, (trained, rows)
+    assert found[-1][1]['modes']['validation']['count'] > 0, found[-1][1]['modes']
 
 
 def steps_of_lightning_without_a_dataloader(python):
