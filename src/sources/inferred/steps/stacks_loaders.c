@@ -85,11 +85,23 @@ static bool has_steps(struct stacks_loaders *loaders, const struct py_counted *c
 	return now_ns - loaders->called_ns >= LOOP_WAIT_NS && !has_loop(loaders);
 }
 
-/* Where next() fetches the batches that train, a pass of another loader may validate within a step. */
-static void await_loop(const struct stacks_loaders *loaders, struct py_counted *counted, int64_t now_ns)
+/* Whether next() is known to fetch the batches of one of these passes, and the loop in which it does is not found yet.
+ */
+static bool is_loop_awaited(
+	const struct stacks_loaders *loaders, const struct py_counted *counted, size_t count, int64_t now_ns)
 {
-	bool is_awaited = loaders->called_ns && now_ns - loaders->called_ns < LOOP_WAIT_NS && !has_loop(loaders);
-	if (!is_awaited || counted->trains || counted->evaluates)
+	if (!loaders->called_ns || now_ns - loaders->called_ns >= LOOP_WAIT_NS || has_loop(loaders))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!counted[i].is_over && counted[i].ip && stacks_loops_calls_next(loaders->loops, &counted[i]))
+			return true;
+	return false;
+}
+
+/* Meanwhile a pass of another loader may validate within a step. */
+static void leave_undecided(struct py_counted *counted)
+{
+	if (counted->trains || counted->evaluates)
 		return;
 	counted->is_undecided = !counted->is_over;
 	counted->is_unknown = counted->is_over;
@@ -326,6 +338,7 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 	size_t count = 0;
 	loaders->has_validation = false;
 	enum status status = py_counter_poll(loaders->counter, now_ns, &counted, &count);
+	bool is_awaited = is_loop_awaited(loaders, counted, count, now_ns);
 	for (size_t i = 0; i < count && !loaders->wanted; i++) {
 		if (!has_steps(loaders, &counted[i], now_ns)) {
 			leave_pass(loaders, &counted[i]);
@@ -334,7 +347,8 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		struct py_counted *copy = &out->counted[out->count++];
 		*copy = counted[i];
 		stacks_evidence_judge(&loaders->evidence, copy, now_ns);
-		await_loop(loaders, copy, now_ns);
+		if (is_awaited)
+			leave_undecided(copy);
 		loaders->taken_serial = copy->evaluates ? loaders->taken_serial : copy->serial;
 		loaders->training_serial = copy->trains && !copy->is_over ? copy->serial : loaders->training_serial;
 		copy->evaluates |= !copy->trains && loop_trains(loaders);
