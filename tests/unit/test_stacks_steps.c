@@ -17,15 +17,16 @@ enum { LENGTH = 40 };
 static struct stacks_steps *steps;
 static struct sample_set set;
 static int64_t now_ns;
-static bool trains, evaluates, is_undecided; /* what samples saw, for see_loop */
-static uint64_t looped;                      /* batches of see_loop */
-static uint64_t serial, number;              /* of the pass; of its epoch, 0 = unknown */
-static uint64_t planned;                     /* epochs; 0 = unknown */
-static uint64_t length;                      /* of the pass; 0 = unknown */
-static bool awaits_epoch;                    /* another loop of epochs may have begun */
-static bool is_exhausted;                    /* of the pass that is over */
-static bool is_first;                        /* pmtop watched since the start */
-static bool is_alone;                        /* no loop is around the one that is counted */
+static bool trains, evaluates;  /* what samples saw, for see_loop */
+static bool is_undecided;       /* of a loader that was not seen before */
+static uint64_t looped;         /* batches of see_loop */
+static uint64_t serial, number; /* of the pass; of its epoch, 0 = unknown */
+static uint64_t planned;        /* epochs; 0 = unknown */
+static uint64_t length;         /* of the pass; 0 = unknown */
+static bool awaits_epoch;       /* another loop of epochs may have begun */
+static bool is_exhausted;       /* of the pass that is over */
+static bool is_first;           /* pmtop watched since the start */
+static bool is_alone;           /* no loop is around the one that is counted */
 
 static void setup(void)
 {
@@ -52,10 +53,12 @@ static void see(uint64_t yielded, bool is_over, const char *function)
 {
 	const struct py_counted counted = { .serial = serial,
 		.iterator = 0x1000,
-		.sampler = 0x2000,
+		.sampler = is_undecided ? 0x3000 : 0x2000,
 		.yielded = yielded,
 		.read_ns = now_ns,
 		.is_over = is_over,
+		.is_undecided = !is_over && is_undecided,
+		.is_unknown = is_over && is_undecided,
 		.is_exhausted = is_over && is_exhausted,
 		.length = length,
 		.batch_size = 32,
@@ -86,6 +89,8 @@ static void go_on(uint64_t from, uint64_t until, double step_s, const char *func
 }
 
 static void emit(void) { stacks_steps_emit(steps, false, now_ns, &set); }
+
+static const struct record *last(enum record_kind kind) { return set_record(&set, kind, set_count(&set, kind) - 1); }
 
 static double longest(enum record_kind kind, double *min)
 {
@@ -179,10 +184,10 @@ START_TEST(an_iteration_of_a_loader_is_an_epoch_and_batches_are_contiguous)
 	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_END, LENGTH - 1)->batch.number, LENGTH - 1);
 	ck_assert_double_le(longest(RECORD_BATCH_BEGIN, &min), 0.29);
 	ck_assert_double_ge(min, 0.21);
-	const struct record *state = set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1);
-	ck_assert_uint_eq(state->state->batches_per_epoch, LENGTH);
-	ck_assert_uint_eq(state->state->samples_per_batch, 32);
-	ck_assert_uint_eq(state->state->batches_in_epoch, LENGTH);
+	const struct run_state *state = last(RECORD_STATE)->state;
+	ck_assert_uint_eq(state->batches_per_epoch, LENGTH);
+	ck_assert_uint_eq(state->samples_per_batch, 32);
+	ck_assert_uint_eq(state->batches_in_epoch, LENGTH);
 	for (size_t i = 1; i < set.count; i++)
 		if (set.records[i].kind >= RECORD_EPOCH_BEGIN && set.records[i - 1].kind >= RECORD_EPOCH_BEGIN)
 			ck_assert_int_ge(set.records[i].time_ns, set.records[i - 1].time_ns);
@@ -236,9 +241,9 @@ START_TEST(batches_before_the_first_sample_are_counted_but_not_emitted)
 	see(12, false, "train");
 	go_on(12, 20, 0.25, "train");
 	emit();
-	const struct record *state = set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1);
-	ck_assert_uint_eq(state->state->batches_per_epoch, LENGTH);
-	ck_assert_uint_eq(state->state->samples_per_batch, 32);
+	const struct run_state *state = last(RECORD_STATE)->state;
+	ck_assert_uint_eq(state->batches_per_epoch, LENGTH);
+	ck_assert_uint_eq(state->samples_per_batch, 32);
 	ck_assert_uint_eq(set_count(&set, RECORD_TOTAL), 2);
 	ck_assert_uint_eq(set_record(&set, RECORD_TOTAL, 0)->total->count, 12);
 	ck_assert(isnan(set_record(&set, RECORD_TOTAL, 0)->total->total_s));
@@ -263,7 +268,7 @@ START_TEST(an_epoch_that_was_joined_may_end_before_the_first_output)
 	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_BEGIN, 0)->batch.index, 12);
 	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), LENGTH - 12 + 3);
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_END, 0)->epoch.index, 0);
-	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, set_count(&set, RECORD_EPOCH_BEGIN) - 1)->epoch.index, 1);
+	ck_assert_uint_eq(last(RECORD_EPOCH_BEGIN)->epoch.index, 1);
 }
 END_TEST
 
@@ -279,9 +284,9 @@ START_TEST(the_first_output_waits_for_the_number_of_the_epoch)
 	emit();
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].index, 4);
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].batches, 12);
-	const struct record *state = set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1);
-	ck_assert_uint_eq(state->state->epoch_index, 4);
-	ck_assert_uint_eq(state->state->batches_in_epoch, 21);
+	const struct run_state *state = last(RECORD_STATE)->state;
+	ck_assert_uint_eq(state->epoch_index, 4);
+	ck_assert_uint_eq(state->batches_in_epoch, 21);
 	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_BEGIN, 0)->batch.index, 12);
 }
 END_TEST
@@ -299,7 +304,7 @@ START_TEST(a_later_pass_numbers_those_before_it)
 	emit();
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].index, 5);
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_END, 0)->epoch.index, 5);
-	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, set_count(&set, RECORD_EPOCH_BEGIN) - 1)->epoch.index, 6);
+	ck_assert_uint_eq(last(RECORD_EPOCH_BEGIN)->epoch.index, 6);
 }
 END_TEST
 
@@ -315,15 +320,7 @@ START_TEST(the_first_output_waits_no_longer_than_asked)
 }
 END_TEST
 
-static uint32_t last_index(void)
-{
-	return set_record(&set, RECORD_EPOCH_BEGIN, set_count(&set, RECORD_EPOCH_BEGIN) - 1)->epoch.index;
-}
-
-static const struct run_state *last_state(void)
-{
-	return set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1)->state;
-}
+static uint32_t last_index(void) { return last(RECORD_EPOCH_BEGIN)->epoch.index; }
 
 START_TEST(an_epoch_that_was_joined_has_no_number_until_something_shows_it)
 {
@@ -337,8 +334,8 @@ START_TEST(an_epoch_that_was_joined_has_no_number_until_something_shows_it)
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].index, EPOCH_UNKNOWN);
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.dropped, 0);
 	ck_assert_uint_eq(last_index(), EPOCH_UNKNOWN);
-	ck_assert_uint_eq(last_state()->epoch_index, EPOCH_UNKNOWN);
-	ck_assert_uint_eq(last_state()->epochs_begun, 2);
+	ck_assert_uint_eq(last(RECORD_STATE)->state->epoch_index, EPOCH_UNKNOWN);
+	ck_assert_uint_eq(last(RECORD_STATE)->state->epochs_begun, 2);
 	see(LENGTH, true, "train");
 	serial++;
 	number = 9;
@@ -351,7 +348,7 @@ START_TEST(an_epoch_that_was_joined_has_no_number_until_something_shows_it)
 	go_on(0, 10, 0.1, "train");
 	emit();
 	ck_assert_uint_eq(last_index(), 9);
-	ck_assert_uint_eq(last_state()->epochs_begun, 10);
+	ck_assert_uint_eq(last(RECORD_STATE)->state->epochs_begun, 10);
 }
 END_TEST
 
@@ -383,14 +380,11 @@ START_TEST(the_length_of_an_epoch_may_become_known_in_it)
 	length = 0;
 	go_on(0, 10, 0.1, "train");
 	emit();
-	size_t states = set_count(&set, RECORD_STATE);
-	ck_assert_uint_gt(states, 0);
-	ck_assert_uint_eq(set_record(&set, RECORD_STATE, states - 1)->state->batches_per_epoch, 0);
+	ck_assert_uint_eq(last(RECORD_STATE)->state->batches_per_epoch, 0);
 	length = LENGTH;
 	go_on(10, 20, 0.1, "train");
 	emit();
-	states = set_count(&set, RECORD_STATE);
-	ck_assert_uint_eq(set_record(&set, RECORD_STATE, states - 1)->state->batches_per_epoch, LENGTH);
+	ck_assert_uint_eq(last(RECORD_STATE)->state->batches_per_epoch, LENGTH);
 }
 END_TEST
 
@@ -482,9 +476,9 @@ START_TEST(an_epoch_whose_loop_was_not_read_yet_is_of_as_many_as_the_one_before)
 	number = planned = 0;
 	go_on(0, 20, 0.1, "train");
 	emit();
-	const struct record *state = set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1);
-	ck_assert_uint_eq(state->state->epoch_index, 3);
-	ck_assert_uint_eq(state->state->epochs_planned, 9);
+	const struct run_state *state = last(RECORD_STATE)->state;
+	ck_assert_uint_eq(state->epoch_index, 3);
+	ck_assert_uint_eq(state->epochs_planned, 9);
 }
 END_TEST
 
@@ -515,22 +509,29 @@ START_TEST(a_pass_that_may_have_validated_counts_nowhere)
 	size_t batches = set_count(&set, RECORD_BATCH_END), begun = set_count(&set, RECORD_EPOCH_BEGIN);
 	serial++;
 	is_undecided = true;
-	trains = false;
-	struct py_counted counted = { .serial = serial,
-		.sampler = 0x3000,
-		.yielded = 8,
-		.length = 8,
-		.is_undecided = true,
-		.function = "train",
-		.file = "" };
-	const char *text = NULL;
-	stacks_steps_take(steps, &counted, 1, &text, now_ns);
-	counted.is_undecided = false;
-	counted.is_over = counted.is_unknown = true;
-	stacks_steps_take(steps, &counted, 1, &text, now_ns);
+	length = 8;
+	see(8, false, "train");
+	see(8, true, "train");
 	emit();
 	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), batches);
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), begun);
+}
+END_TEST
+
+START_TEST(a_joined_pass_that_may_have_validated_is_no_part_of_the_next_one)
+{
+	is_undecided = true;
+	see(12, false, "train");
+	see(LENGTH, true, "train");
+	emit();
+	ck_assert_uint_eq(set.count, 0);
+	serial++;
+	is_undecided = false;
+	go_on(0, 3, 0.25, "train");
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCHS), 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_TOTAL), 0);
+	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_BEGIN, 0)->batch.number, 0);
 }
 END_TEST
 
@@ -543,8 +544,7 @@ START_TEST(no_epoch_is_numbered_beyond_the_last_one)
 	number = 0;
 	go_on(0, 20, 0.1, "train");
 	emit();
-	size_t begun = set_count(&set, RECORD_EPOCH_BEGIN);
-	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, begun - 1)->epoch.index, EPOCH_UNKNOWN);
+	ck_assert_uint_eq(last(RECORD_EPOCH_BEGIN)->epoch.index, EPOCH_UNKNOWN);
 }
 END_TEST
 
@@ -781,15 +781,13 @@ START_TEST(a_loop_that_no_other_is_around_is_no_epoch)
 	emit();
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 0);
 	ck_assert_uint_gt(set_count(&set, RECORD_BATCH_BEGIN), 20);
-	size_t states = set_count(&set, RECORD_STATE);
-	ck_assert_uint_eq(set_record(&set, RECORD_STATE, states - 1)->state->batches_per_epoch, 100);
-	ck_assert_uint_eq(set_record(&set, RECORD_STATE, states - 1)->state->epochs_begun, 0);
+	ck_assert_uint_eq(last(RECORD_STATE)->state->batches_per_epoch, 100);
+	ck_assert_uint_eq(last(RECORD_STATE)->state->epochs_begun, 0);
 	/* executed again: how often, is unknown */
 	serial = 2;
 	go_on(0, 10, 0.25, "train");
 	emit();
-	states = set_count(&set, RECORD_STATE);
-	ck_assert_uint_eq(set_record(&set, RECORD_STATE, states - 1)->state->batches_per_epoch, 0);
+	ck_assert_uint_eq(last(RECORD_STATE)->state->batches_per_epoch, 0);
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 0);
 }
 END_TEST
@@ -862,6 +860,7 @@ int main(void)
 	tcase_add_test(tests, an_epoch_whose_loop_was_not_read_yet_is_of_as_many_as_the_one_before);
 	tcase_add_test(tests, no_epoch_is_guessed_once_their_numbers_began_anew);
 	tcase_add_test(tests, a_pass_that_may_have_validated_counts_nowhere);
+	tcase_add_test(tests, a_joined_pass_that_may_have_validated_is_no_part_of_the_next_one);
 	tcase_add_test(tests, no_epoch_is_numbered_beyond_the_last_one);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

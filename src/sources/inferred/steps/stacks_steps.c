@@ -255,6 +255,7 @@ static int64_t estimate_begin_ns(const struct stacks_steps *steps, uint64_t yiel
 static void join_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t now_ns)
 {
 	begin_epoch(steps, epoch, now_ns);
+	steps->number += epoch->joined;
 	steps->counted[epoch->mode] += epoch->joined;
 	steps->state.batches_in_epoch += epoch->mode == MODE_TRAIN ? epoch->joined : 0;
 	steps->emitted = (struct emitted_epoch){ .is_open = steps->state.in_epoch,
@@ -271,7 +272,8 @@ static bool is_only_joined(const struct stacks_steps *steps, const struct epoch 
 
 static void unjoin_epoch(struct stacks_steps *steps, struct epoch *epoch)
 {
-	steps->counted[epoch->mode] -= epoch->joined;
+	steps->number -= epoch->joined, steps->counted[epoch->mode] -= epoch->joined;
+	steps->emitted = (struct emitted_epoch){ 0 };
 	if (epoch->mode == MODE_TRAIN) {
 		steps->state = (struct run_state){ .mode = MODE_TRAIN, .loss = (double)NAN };
 		steps->event_count = 0;
@@ -323,7 +325,6 @@ static struct epoch *find_epoch(
 	if (is_first && counted->yielded > 1 && counted->yielded > counted->base) {
 		epoch->joined = epoch->emitted = epoch->yielded = counted->yielded;
 		epoch->emitted_ns = epoch->yielded_ns = now_ns;
-		steps->number += counted->yielded;
 		join_epoch(steps, epoch, now_ns);
 	}
 	return epoch;
@@ -420,15 +421,14 @@ static void emit_batches(struct stacks_steps *steps, struct epoch *epoch, bool i
 /* Batches that the last polls may have missed are emitted too. */
 static void finish_epoch(struct stacks_steps *steps, struct epoch *epoch, bool is_exhausted, int64_t now_ns)
 {
-	bool is_short = epoch->yielded > 0 && now_ns - epoch->since_ns < SHORT_NS;
-	if (!steps->is_at_least && (is_short || (!epoch->length && epoch->yielded > 0)))
-		steps->is_at_least = steps->has_new_what = true;
 	/* Iterators with workers begin twice: the first never yields. */
 	if (epoch->yielded > epoch->base && epoch->yielded < epoch->length &&
 		could_be_missed(steps, epoch, epoch->length - epoch->yielded, is_exhausted, now_ns))
 		epoch->yielded = epoch->length;
 	/* `break` may have ended it after batches that no poll saw. */
-	if (!steps->is_at_least && epoch->yielded > epoch->base && epoch->yielded < epoch->length)
+	bool is_cut = epoch->yielded > epoch->base && epoch->yielded < epoch->length;
+	bool is_short = epoch->yielded > 0 && (!epoch->length || now_ns - epoch->since_ns < SHORT_NS);
+	if (!steps->is_at_least && (is_short || is_cut))
 		steps->is_at_least = steps->has_new_what = true;
 	int64_t end_ns = estimate_end_ns(steps, epoch, now_ns);
 	if (epoch->yielded > epoch->emitted)
