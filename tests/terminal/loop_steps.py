@@ -46,11 +46,12 @@ PASSES = {'unnamed': 'at once', 'called': 'at once', 'ranged': 'at once', 'range
           'compared_before': 'later', 'compared_after': 'later', 'compared_elsewhere': 'never', 'compared_few': 'later', 'compared_property': 'later', 'carried_compared': 'later'}
 PASS_STEPS, APART = 80, 4      # of passes.py; steps between two polls
 TOTAL_KNOWN = {'carried_counted', 'carried_named', 'compared_before', 'compared_after'}
-VALIDATED = 40                 # objects until some of several validation passes were sampled
+HANDED_ON = 30                 # objects: two epochs or more
+VALIDATED = 120                # objects at most, until some of several validation passes were sampled
 JOINED_S = 5                   # attached so late: in the third pass or later
 FROM_START = {'carried_on'}    # attached at once
 CHOSEN_STEPS = 8
-EPOCH_STEPS = 100              # of an epoch of held.py, train_accuracy.py, ignite_accuracy.py and lightning_iterable.py
+EPOCH_STEPS = 100              # of an epoch of held.py, handed_on.py, train_accuracy.py, ignite_accuracy.py and lightning_iterable.py
 NEXT_S = 2                     # after which the loop that follows another one is counted
 # What unseen.py does, and why it has no steps.
 UNSEEN = {
@@ -73,8 +74,9 @@ def read_truth(path):
         return [json.loads(line) for line in file.read().splitlines() if line.endswith(']')]
 
 
-def watch(python, script, wait_s, *arguments, objects=WATCHED):
-    """What pmtop prints from when it knows the loop: pairs of the clock's time and the object; and the script's own log."""
+def watch(python, script, wait_s, *arguments, objects=WATCHED, until=None):
+    """What pmtop prints from when it knows the loop: pairs of the clock's time and the object; and the script's own log. So many objects, or fewer if
+    the last one is as wanted."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, 'truth')
         program = subprocess.Popen([*NICE, python, os.path.join(SCRIPTS, script + '.py'), log, *arguments], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -90,7 +92,8 @@ def watch(python, script, wait_s, *arguments, objects=WATCHED):
                     now, reported = time.monotonic(), json.loads(line)
                     if reported.get('batch', {}).get('count'):
                         found.append((now, reported))
-                    if len(found) == objects or (not found and now - begin > CHOICE_S):
+                    is_wanted = until and len(found) >= WATCHED and until(found[-1][1])
+                    if len(found) == objects or is_wanted or (not found and now - begin > CHOICE_S):
                         break
                 pmtop.terminate()
             return found, read_truth(log), (found[0][0] - begin if found else None)
@@ -186,13 +189,24 @@ def each_pass_of_a_held_iterator_is_an_epoch(python):
 
 def a_pass_over_the_training_loader_may_validate(python, script):
     """It is in no epoch's batches, nor is any of its batches counted until that is known."""
-    found, truth, _ = watch(python, script, 0, objects=VALIDATED)
+    found, truth, _ = watch(python, script, 0, objects=VALIDATED, until=lambda reported: reported['modes'].get('validation', {}).get('count'))
     assert found, 'no steps were inferred'
     check_epochs(found, truth, True)
     trained = [reported['modes']['train']['count'] for _, reported in found]
     rows = [sum(epoch['batches'] for epoch in reported['epochs']) for _, reported in found]
     assert trained == rows, (trained, rows)
-    assert found[-1][1]['modes']['validation']['count'] > 0, found[-1][1]['modes']
+    assert found[-1][1]['modes'].get('validation', {}).get('count'), found[-1][1]['modes']
+
+
+def batches_that_generators_hand_on_count_once(python, generators):
+    """Through one it is known at once that each batch is a step; else the loop over the generator may count first."""
+    found, truth, _ = watch(python, 'handed_on', 3, generators, objects=HANDED_ON)
+    by_loader = [(now, reported) for now, reported in found if reported['inferred']['what'] == 'torch DataLoader']
+    assert by_loader and (generators != '1' or len(by_loader) == len(found)), [reported['inferred'] for _, reported in found]
+    check_epochs(by_loader, truth, True)
+    for _, reported in by_loader:
+        rows = [row['batches'] for row in reported['epochs']]
+        assert set(rows[:-1]) <= {EPOCH_STEPS} and sum(rows) == reported['batch']['count'], (rows, reported['batch'])
 
 
 def steps_of_lightning_without_a_dataloader(python):
@@ -314,6 +328,8 @@ def checks():
         add(BUSY, 'a held iterator', each_pass_of_a_held_iterator_is_an_epoch, TORCH)
         for script in ('train_accuracy', 'ignite_accuracy'):
             add(BUSY, script, a_pass_over_the_training_loader_may_validate, TORCH, script)
+        for generators in '12':
+            add(BUSY, f'{generators} generators', batches_that_generators_hand_on_count_once, TORCH, generators)
         add(BUSY, 'Lightning without a DataLoader', steps_of_lightning_without_a_dataloader, TORCH)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)

@@ -357,6 +357,9 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		copy->is_exhausted = copy->is_over && stacks_loops_is_exhausted(loaders->loops, copy, counted, count);
 		add_epoch(loaders, copy, now_ns);
 		forget_passes(loaders, copy);
+		/* A loop counted the steps while this pass had batches: they are the same. */
+		bool is_training = !copy->evaluates && !copy->is_undecided && !copy->is_unknown;
+		loaders->is_other |= is_training && copy->found_ns < loaders->looped_ns;
 		is_any_left |= !copy->is_over && !copy->evaluates;
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
 	}
@@ -380,9 +383,12 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	struct stacks_counted_loop loop;
 	if (loaders->has_loader)
 		stacks_loops_stop(loaders->loops);
-	if (!stacks_loops_chosen(loaders->loops, &loop) || !stacks_loops_poll(loaders->loops, now_ns, &counted))
+	if (!stacks_loops_chosen(loaders->loops, &loop) || !stacks_loops_poll(loaders->loops, now_ns, &counted) ||
+		(loaders->has_loader && loaders->is_other))
 		return;
 	out->counted[out->count] = *counted;
+	if (!loaders->has_loader && counted->yielded > counted->base)
+		loaders->looped_ns = now_ns;
 	if (loop.has_training)
 		judge_loop(loaders, &out->counted[out->count], now_ns);
 	out->count++;
@@ -453,6 +459,7 @@ static void begin_anew(struct stacks_loaders *loaders)
 	snprintf(what.text, sizeof what.text, "%s", loaders->wanted ? loaders->wanted : "loop");
 	stacks_steps_begin_anew(loaders->steps, &what);
 	loaders->is_other = loaders->is_begun = false;
+	loaders->looped_ns = 0;
 }
 
 static void begin_counting(struct stacks_loaders *loaders, const struct stacks_polled *polled, int64_t now_ns)

@@ -40,11 +40,12 @@ static bool is_in_counted_while(struct stacks_loops *loops, const struct py_coun
 	return false;
 }
 
-/* A generator of the program, not tqdm's: it may gather batches, or next() may fetch them. */
-static bool is_in_own_generator(struct stacks_loops *loops, const struct py_counted *counted)
+/* A generator of the program, not tqdm's, may gather batches. */
+static bool may_gather(struct stacks_loops *loops, const struct py_counted *counted)
 {
 	const char *function, *file;
-	return !counted->ip && counted->generator &&
+	bool hands_on = counted->generators == 1 && py_loops_yields_each(loops->reader, counted->generator);
+	return !counted->ip && counted->generator && !hands_on &&
 		py_loops_source(loops->reader, &(struct py_loop){ .code = counted->generator }, &function, &file) &&
 		is_own(file);
 }
@@ -71,7 +72,7 @@ bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted
 			is_generator_of_next(loops, counted) || (!counted->ip && strstr(counted->file, "/ultralytics/"));
 	if (counted->ip ? !py_loops_asks(loops->reader, counted->code, counted->ip) : !counted->is_looped)
 		return true;
-	if (is_in_own_generator(loops, counted) || py_loops_gathers(loops->reader, counted->code, counted->ip))
+	if (may_gather(loops, counted) || py_loops_gathers(loops->reader, counted->code, counted->ip))
 		return true;
 	return is_generator_of_next(loops, counted);
 }

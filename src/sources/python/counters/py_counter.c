@@ -394,6 +394,7 @@ static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_
 		.caller_code = epoch->place.caller_code,
 		.caller_ip = epoch->place.caller_ip,
 		.generator = epoch->place.generator,
+		.generators = epoch->place.generators,
 		.callee = epoch->place.callee,
 	};
 }

@@ -54,8 +54,9 @@ struct py_counted {
 	bool is_looped;              /* a loop holds it, and no variable, from which next() may take its batches */
 	/* of that place and of its caller, as in struct py_site; ip 0: no sample found it fetching; others 0: unknown */
 	uint64_t code, ip, caller_code, caller_ip;
-	uint64_t callee;    /* the code of a library's function that was called there, and fetches; 0 = none */
-	uint64_t generator; /* without ip: the code of one that holds it, within that place */
+	uint64_t callee;     /* the code of a library's function that was called there, and fetches; 0 = none */
+	uint64_t generator;  /* without ip: the code of one that holds it, within that place */
+	unsigned generators; /* without ip: how many hold one another there */
 };
 
 struct py_process;

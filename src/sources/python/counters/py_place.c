@@ -190,6 +190,7 @@ void py_place_note_found(struct py_places *places, uint64_t sampler, const struc
 		set_location(site, 0, place);
 		set_caller(sample, at, place);
 		place->generator = found->generator;
+		place->generators = found->generators;
 	}
 	place->is_stacked |= !found->is_of_variable || found->is_of_loader;
 	place->is_held |= found->is_of_variable && !found->is_of_loader;

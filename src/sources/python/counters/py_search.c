@@ -108,7 +108,8 @@ static void search_object(
 		if (py_generator_frame(process, object, &frame))
 			search_frame(process, search, &frame, depth + 1, found);
 		for (size_t i = before; i < found->count; i++)
-			found->out[i].generator = found->out[i].generator ? found->out[i].generator : frame.code;
+			if (found->out[i].generators++ == 0)
+				found->out[i].generator = frame.code;
 	} else if (type == types[PY_LIST]) {
 		if (depth > 1) /* of a holder */
 			search_list(process, search, object, depth, found);

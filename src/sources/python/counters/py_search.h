@@ -19,8 +19,9 @@ struct py_found {
 	uint64_t iterator;
 	/* A variable or an attribute leads to it, not the value stack, which also has what loops iterate over. */
 	bool is_of_variable;
-	uint64_t generator; /* the code of the innermost generator that leads to it; 0 = none does */
-	bool is_of_loader;  /* a DataLoader keeps it (persistent workers); no loop need use it now */
+	uint64_t generator;  /* the code of the innermost generator that leads to it; 0 = none does */
+	unsigned generators; /* how many lead to it */
+	bool is_of_loader;   /* a DataLoader keeps it (persistent workers); no loop need use it now */
 };
 
 enum py_frame_kind { PY_FRAME_OF_FUNCTION, PY_FRAME_OF_MODULE, PY_FRAME_OF_COMPREHENSION };

@@ -239,6 +239,14 @@ bool py_loops_gathers(struct py_loops *loops, uint64_t code, uint64_t ip)
 	return loop && loop->is_for && !loop->yields_once && py_loops_is_generator(loops, code);
 }
 
+bool py_loops_yields_each(struct py_loops *loops, uint64_t code)
+{
+	const struct py_loop_code *known = py_loop_code_get(loops->iterators.codes, code);
+	const struct py_bytecode *bytecode = known ? known->bytecode : NULL;
+	return bytecode && bytecode->is_generator && bytecode->loop_count == 1 && bytecode->loops[0].is_for &&
+		bytecode->loops[0].yields_once;
+}
+
 bool py_loops_source(struct py_loops *loops, const struct py_loop *loop, const char **function, const char **file)
 {
 	const struct py_loop_code *known = py_loop_code_get(loops->iterators.codes, loop->code);

@@ -149,6 +149,8 @@ bool py_loops_yields_in_for(struct py_loops *loops, uint64_t code, uint64_t ip);
 /* Whether that is a `for` of a generator which does not yield once for each item: it makes one of several, or leaves
  * some out. */
 bool py_loops_gathers(struct py_loops *loops, uint64_t code, uint64_t ip);
+/* Whether the only loop of this generator is a `for` that yields once for each item. */
+bool py_loops_yields_each(struct py_loops *loops, uint64_t code);
 /* Whether only the end of its iterator ends this loop: it has no `break`, `return` or `raise`. */
 bool py_loops_lacks_break(struct py_loops *loops, const struct py_loop *loop);
 /* The same of each `for` of this code. */
