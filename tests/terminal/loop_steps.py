@@ -198,11 +198,11 @@ def a_pass_over_the_training_loader_may_validate(python, script):
     assert found[-1][1]['modes'].get('validation', {}).get('count'), found[-1][1]['modes']
 
 
-def batches_that_generators_hand_on_count_once(python, generators):
-    """Through one it is known at once that each batch is a step; else the loop over the generator may count first."""
-    found, truth, _ = watch(python, 'handed_on', 3, generators, objects=HANDED_ON)
+def batches_that_no_sample_finds_being_fetched_count_once(python, way):
+    """That each batch is a step is known at once, but where two generators hand them on: the loop over these may count first."""
+    found, truth, _ = watch(python, 'handed_on', 3, way, objects=HANDED_ON)
     by_loader = [(now, reported) for now, reported in found if reported['inferred']['what'] == 'torch DataLoader']
-    assert by_loader and (generators != '1' or len(by_loader) == len(found)), [reported['inferred'] for _, reported in found]
+    assert by_loader and (way == 'twice' or len(by_loader) == len(found)), [reported['inferred'] for _, reported in found]
     check_epochs(by_loader, truth, True)
     for _, reported in by_loader:
         rows = [row['batches'] for row in reported['epochs']]
@@ -328,8 +328,8 @@ def checks():
         add(BUSY, 'a held iterator', each_pass_of_a_held_iterator_is_an_epoch, TORCH)
         for script in ('train_accuracy', 'ignite_accuracy'):
             add(BUSY, script, a_pass_over_the_training_loader_may_validate, TORCH, script)
-        for generators in '12':
-            add(BUSY, f'{generators} generators', batches_that_generators_hand_on_count_once, TORCH, generators)
+        for way in ('once', 'twice', 'variable'):
+            add(BUSY, f'batches handed on, {way}', batches_that_no_sample_finds_being_fetched_count_once, TORCH, way)
         add(BUSY, 'Lightning without a DataLoader', steps_of_lightning_without_a_dataloader, TORCH)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)

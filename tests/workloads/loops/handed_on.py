@@ -1,4 +1,5 @@
-"""Batches that take almost no time to fetch come through generators, one or two (argument 2), each of which hands on each item."""
+"""Batches that take almost no time to fetch come, as argument 2 says, through one generator or two, each of which hands on each item ("once", "twice"),
+or from an iterator that a variable has ("variable")."""
 import sys
 
 import torch
@@ -32,19 +33,32 @@ def twice(batches):
     return hand_on(log_every(batches))
 
 
-def train_one_epoch(epoch):
+def train_batch(x, epoch):
     global done
-    for i, x in enumerate(generators(loader)):
-        loss = model(x).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        done += 1
-        step(done, epoch + 1, loss)
+    loss = model(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    done += 1
+    step(done, epoch + 1, loss)
 
 
-generators = {'1': log_every, '2': twice}[sys.argv[2]]
+def train_one_epoch(epoch):
+    for i, x in enumerate(generators[way](loader)):
+        train_batch(x, epoch)
+
+
+def train_by_variable(epoch):
+    batches = iter(loader)
+    for x in batches:
+        train_batch(x, epoch)
+
+
+way, generators = sys.argv[2], {'once': log_every, 'twice': twice}
 model = nn.Sequential(*(nn.Linear(1500, 1500) for _ in range(4)))
 optimizer, loader = torch.optim.SGD(model.parameters(), lr=0.01), DataLoader(Ready(), batch_size=None)
 for epoch in range(400):
-    train_one_epoch(epoch)
+    if way == 'variable':
+        train_by_variable(epoch)
+    else:
+        train_one_epoch(epoch)

@@ -50,6 +50,15 @@ static bool may_gather(struct stacks_loops *loops, const struct py_counted *coun
 		is_own(file);
 }
 
+/* `batches = iter(loader)`, `for x in batches:` */
+static bool is_iterated(const struct stacks_loops *loops, const struct py_counted *counted)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (seen->loop.has_loader && seen->loop.object == counted->iterator)
+			return true;
+	return false;
+}
+
 /* `batch = next(self.batches)`, or one that gathers several of them, in the function that calls this generator. */
 static bool is_generator_of_next(struct stacks_loops *loops, const struct py_counted *counted)
 {
@@ -70,7 +79,8 @@ bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted
 	if (!is_own(counted->file))
 		return stacks_loops_is_recut(loops, counted) || is_in_counted_while(loops, counted) ||
 			is_generator_of_next(loops, counted) || (!counted->ip && strstr(counted->file, "/ultralytics/"));
-	if (counted->ip ? !py_loops_asks(loops->reader, counted->code, counted->ip) : !counted->is_looped)
+	if (counted->ip ? !py_loops_asks(loops->reader, counted->code, counted->ip)
+					: !counted->is_looped && !is_iterated(loops, counted))
 		return true;
 	if (may_gather(loops, counted) || py_loops_gathers(loops->reader, counted->code, counted->ip))
 		return true;
