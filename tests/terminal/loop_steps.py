@@ -59,6 +59,7 @@ UNSEEN = {
     'native': r'unseen.py:\d+ runs native code: no Python loop to count',
     'unreadable': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'layers': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
+    'library': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'waiting': r'unseen.py:\d+ waits: other threads or processes do the work',
 }
 WHY_S = 30

@@ -1,5 +1,6 @@
-"""Work that no Python loop shows, or none whose count can be read: unseen.py recursion|native|unreadable|layers|waiting."""
+"""Work that no Python loop shows, or none whose count can be read: unseen.py recursion|native|unreadable|layers|library|waiting."""
 import hashlib
+import os
 import sys
 import threading
 import time
@@ -35,6 +36,15 @@ def layers():
             time.sleep(0.02)
 
 
+def library():
+    """Its update() has a loop of its own, which cannot be read either."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'site-packages'))
+    from library_layers import update
+    countdown = iter(range(100000, 0, -1)).__next__
+    while countdown():
+        update()
+
+
 def waiting():
     thread = threading.Thread(target=native, daemon=True)
     thread.start()
@@ -43,4 +53,4 @@ def waiting():
 
 if __name__ == '__main__':
     sys.setrecursionlimit(10000)
-    {'recursion': recursion, 'native': native, 'unreadable': unreadable, 'layers': layers, 'waiting': waiting}[sys.argv[1]]()
+    {'recursion': recursion, 'native': native, 'unreadable': unreadable, 'layers': layers, 'library': library, 'waiting': waiting}[sys.argv[1]]()

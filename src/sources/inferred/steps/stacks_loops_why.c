@@ -90,9 +90,33 @@ static const struct py_site *own_frame(const struct py_sample *sample)
 	return NULL;
 }
 
-static enum stacks_why find_why(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_why_at *at)
+/* What the innermost loop among these frames, of the user's own code alone if `is_own`, lacks to be counted. */
+static enum stacks_why find_loop(
+	struct stacks_loops *loops, const struct py_sample *sample, bool is_own, struct stacks_why_at *at)
 {
 	int lines[STACKS_DEPTH_MAX];
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct py_site *site = &sample->sites[i];
+		size_t depth = py_loops_around(loops->reader, site, lines, STACKS_DEPTH_MAX);
+		bool is_within = strstr(site->known->code.function, "comp>") || strstr(site->known->code.function, "<genexpr>");
+		if (depth == 0 || is_within || is_of_library(site->known->code.file) ||
+			(is_own && !stacks_tree_is_own_file(site->known->code.file)))
+			continue;
+		const struct seen *count = NULL;
+		for (; depth > 0 && (count = find_count(loops, site->code, (unsigned)depth - 1)) && is_part(count); depth--)
+			;
+		if (depth == 0)
+			continue;
+		at->code = site->code;
+		at->line = lines[depth - 1];
+		snprintf(at->file, sizeof at->file, "%.40s", base_name(site->known->code.file));
+		return count ? STACKS_WHY_UNKNOWN : STACKS_WHY_UNREADABLE;
+	}
+	return STACKS_WHY_OUTSIDE;
+}
+
+static enum stacks_why find_why(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_why_at *at)
+{
 	const struct py_site *own = own_frame(sample);
 	if (!own || is_importing(sample))
 		return STACKS_WHY_UNKNOWN;
@@ -106,23 +130,12 @@ static enum stacks_why find_why(struct stacks_loops *loops, const struct py_samp
 		return STACKS_WHY_UNKNOWN;
 	if (waits(sample))
 		return STACKS_WHY_WAITS;
-	for (size_t i = 0; i < sample->count; i++) {
-		const struct py_site *site = &sample->sites[i];
-		size_t depth = py_loops_around(loops->reader, site, lines, STACKS_DEPTH_MAX);
-		bool is_within = strstr(site->known->code.function, "comp>") || strstr(site->known->code.function, "<genexpr>");
-		if (depth == 0 || is_within || is_of_library(site->known->code.file))
-			continue;
-		const struct seen *count = NULL;
-		for (; depth > 0 && (count = find_count(loops, site->code, (unsigned)depth - 1)) && is_part(count); depth--)
-			;
-		if (depth == 0)
-			continue;
-		at->code = site->code;
-		at->line = lines[depth - 1];
-		snprintf(at->file, sizeof at->file, "%.40s", base_name(site->known->code.file));
-		return count ? STACKS_WHY_UNKNOWN : STACKS_WHY_UNREADABLE;
+	struct stacks_why_at of_loop = *at;
+	if (find_loop(loops, sample, true, &of_loop) == STACKS_WHY_UNREADABLE) {
+		*at = of_loop;
+		return STACKS_WHY_UNREADABLE;
 	}
-	return STACKS_WHY_OUTSIDE;
+	return find_loop(loops, sample, false, at);
 }
 
 void stacks_loops_note_why(struct stacks_loops *loops, const struct py_sample *sample)
