@@ -105,6 +105,32 @@ def test_validation_between_epochs_has_its_own_mode(account, evaluate):
     assert not spans(reported, "backward", "validation")
 
 
+def evaluate_with_grad(model, loader, account):
+    model.eval()
+    for x, _ in loader:
+        with account.body("validation", len(x)):
+            model(x)
+    model.train()
+
+
+@pytest.mark.parametrize("evaluate", [*EVALUATIONS, evaluate_with_grad])
+@pytest.mark.parametrize("comes_first", [False, True])
+def test_the_loader_of_training_may_be_evaluated(account, evaluate, comes_first):
+    """As in PyG's examples, after each epoch, without no_grad(); comes_first: before the first one too."""
+    model, optimizer = make()
+    loader = DataLoader(data(16), batch_size=4)
+    if comes_first:
+        evaluate(model, loader, account)
+    for account.epochs in range(1, 5):
+        for x, y in loader:
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+        evaluate(model, loader, account)
+    reported, region = account.reported()
+    assert [batch.mode for batch in region.batches()] == [mode for mode, _, _ in account.turns]
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [4, 4, 4, 4]
+
+
 @pytest.mark.parametrize("evaluate", EVALUATIONS)
 def test_validation_before_training_is_no_epoch(account, evaluate):
     model, optimizer = make()

@@ -212,7 +212,7 @@ class Loop(StepLoop):
             return
         if top is not None and top.kind == _TRAINING and not top.is_trained:
             top.kind = _VALIDATION
-            top.facts.is_validation = True
+            top.facts.is_validation = not top.facts.has_trained
             self._set_mode("validation")
 
     def has_backward(self) -> None:
@@ -371,14 +371,14 @@ class Loop(StepLoop):
             self._push_training(now)
         else:
             now.kind = _VALIDATION
-            now.facts.is_validation = True
+            now.facts.is_validation = not now.facts.has_trained
             self._set_mode("validation")
         self._begin_next(now)
 
     def _turn_to_training(self, now: Pass) -> None:
         """A backward in what was thought to be validation."""
         now.facts.is_validation = False
-        now.facts.trains_in_eval = True
+        now.facts.trains_in_eval = self.optimised.is_in_eval() is not False
         self._set_mode("train")
         if len(self.stack) == 1:
             self.stack.pop()
