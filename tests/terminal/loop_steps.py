@@ -46,7 +46,7 @@ PASSES = {'unnamed': 'at once', 'called': 'at once', 'ranged': 'at once', 'range
           'compared_before': 'later', 'compared_after': 'later', 'compared_elsewhere': 'never', 'compared_few': 'later', 'compared_property': 'later', 'carried_compared': 'later'}
 PASS_STEPS, APART = 80, 4      # of passes.py; steps between two polls
 TOTAL_KNOWN = {'carried_counted', 'carried_named', 'compared_before', 'compared_after'}
-HANDED_ON = 30                 # objects: two epochs or more
+HANDED_ON = 60                 # objects at most, until there are three epochs
 VALIDATED = 120                # objects at most, until some of several validation passes were sampled
 JOINED_S = 5                   # attached so late: in the third pass or later
 FROM_START = {'carried_on'}    # attached at once
@@ -200,10 +200,10 @@ def a_pass_over_the_training_loader_may_validate(python, script):
 
 
 def batches_that_no_sample_finds_being_fetched_count_once(python, way):
-    """That each batch is a step is known at once, but where two generators hand them on: the loop over these may count first."""
-    found, truth, _ = watch(python, 'handed_on', 3, way, objects=HANDED_ON)
+    """That each batch is a step is known at once, but where two generators hand them on: the loop over these counts until a sample shows it."""
+    found, truth, _ = watch(python, 'handed_on', 3, way, objects=HANDED_ON, until=lambda last: last['inferred']['what'] == 'torch DataLoader' and len(last['epochs']) > 2)
     by_loader = [(now, reported) for now, reported in found if reported['inferred']['what'] == 'torch DataLoader']
-    assert by_loader and (way == 'twice' or len(by_loader) == len(found)), [reported['inferred'] for _, reported in found]
+    assert way == 'twice' or (by_loader and len(by_loader) == len(found)), [reported['inferred'] for _, reported in found]
     check_epochs(by_loader, truth, True)
     for _, reported in by_loader:
         rows = [row['batches'] for row in reported['epochs']]
