@@ -71,11 +71,11 @@ def evaluate_decorated(model, loader, account):
             model(x)
 
 
-def evaluate_in_eval_mode(model, loader, account):
+def evaluate_in_eval_mode(model, loader, account, context=torch.no_grad):
     model.eval()
     for x, _ in loader:
         with account.body("validation", len(x)):
-            with torch.no_grad():
+            with context():
                 model(x)
     model.train()
 
@@ -106,11 +106,7 @@ def test_validation_between_epochs_has_its_own_mode(account, evaluate):
 
 
 def evaluate_with_grad(model, loader, account):
-    model.eval()
-    for x, _ in loader:
-        with account.body("validation", len(x)):
-            model(x)
-    model.train()
+    evaluate_in_eval_mode(model, loader, account, torch.enable_grad)
 
 
 @pytest.mark.parametrize("evaluate", [*EVALUATIONS, evaluate_with_grad])

@@ -98,7 +98,7 @@ static bool is_loop_awaited(
 	return false;
 }
 
-/* Meanwhile a pass of another loader may validate within a step. */
+/* Until that loop is found, a pass of another loader may validate within a step. */
 static void leave_undecided(struct py_counted *counted)
 {
 	if (counted->trains || counted->evaluates)
@@ -357,7 +357,7 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		copy->is_exhausted = copy->is_over && stacks_loops_is_exhausted(loaders->loops, copy, counted, count);
 		add_epoch(loaders, copy, now_ns);
 		forget_passes(loaders, copy);
-		/* A loop counted the steps while this pass had batches: they are the same. */
+		/* A loop has counted steps during this pass: the batches of the pass are these steps. */
 		bool is_training = !copy->evaluates && !copy->is_undecided && !copy->is_unknown;
 		loaders->is_other |= is_training && copy->found_ns < loaders->looped_ns;
 		is_any_left |= !copy->is_over && !copy->evaluates;

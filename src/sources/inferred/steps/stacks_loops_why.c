@@ -90,7 +90,7 @@ static const struct py_site *own_frame(const struct py_sample *sample)
 	return NULL;
 }
 
-/* What the innermost loop among these frames, of the user's own code alone if `is_own`, lacks to be counted. */
+/* Why the innermost loop of these frames is not counted. `is_own`: only of frames of the user's own code. */
 static enum stacks_why find_loop(
 	struct stacks_loops *loops, const struct py_sample *sample, bool is_own, struct stacks_why_at *at)
 {

@@ -16,10 +16,10 @@ struct py_place {
 	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE]; /* "": no sample of the pass has found it so far */
 	int line;
 	uint64_t code, ip, caller_code, caller_ip, generator, callee; /* as in struct py_counted */
-	unsigned generators;
-	uint64_t holders[PY_HOLDERS_MAX]; /* codes of frames that held its iterator */
-	bool is_stacked, is_held;         /* on the value stack of a frame; by a variable */
-	bool is_recalled;                 /* it is that of an earlier pass: not yet confirmed */
+	unsigned generators;                                          /* as in struct py_counted */
+	uint64_t holders[PY_HOLDERS_MAX];                             /* codes of frames that held its iterator */
+	bool is_stacked, is_held;                                     /* on the value stack of a frame; by a variable */
+	bool is_recalled;                                             /* it is that of an earlier pass: not yet confirmed */
 };
 
 /* Zeroed at first. */
