@@ -54,7 +54,7 @@ void panel_epochs(const struct scene *scene, const struct run *run, struct canva
 	line_start(&right, " · ");
 	line_add(&right, 0, ROLE_NORMAL, "newest first");
 	if (run->epochs_dropped > 0)
-		line_add(&right, 1, ROLE_NORMAL, "%s older not shown", parts_thousands(text, (double)run->epochs_dropped));
+		line_add(&right, 1, ROLE_NORMAL, "%s earlier unknown", parts_thousands(text, (double)run->epochs_dropped));
 	struct rect inside = parts_panel(canvas, rect, "Epochs, by batch time", &right, ROLE_TITLE),
 				header = rect_take_top(&inside, 1);
 
