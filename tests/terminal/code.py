@@ -89,7 +89,7 @@ import time, torch
 class Items(torch.utils.data.Dataset):
     def __len__(self): return 100000
     def __getitem__(self, i):
-        time.sleep(0.004)
+        time.sleep(0.02)
         return i
 if __name__ == "__main__":
     print("ready", flush=True)
@@ -110,7 +110,7 @@ if __name__ == "__main__":
             workers, = [group for group in groups if group['is_workers']]
             assert main['pid'] == workers['pid'] == running.pid, groups
             assert main['phases']['data']['share_ratio'] > 0.6, main['phases']
-            assert shares(workers, 'share_ratio')['time.sleep(0.004)'] > 0.8, workers['lines']
+            assert shares(workers, 'share_ratio')['time.sleep(0.02)'] > 0.8, workers['lines']
             assert shares(main, 'share_ratio')['for batch in torch.utils.data.DataLoader(Items(), batch_size=4, num_workers=2):'] > 0.6, main['lines']
 
 

@@ -212,7 +212,7 @@ def reads_kind(python, kind, pause, minor, **more):
             ones = [one for one in seen if (LINES.get((one.file, one.line)) == key and (one.kind == 'int') == (of_kind == 'int') and not one.is_in_generator)
                     or ATTRIBUTES.get(one.name) == key]
             assert counts[key] >= 3, f'{key} was seen {counts[key]} times'
-            assert {one.kind for one in ones} == {of_kind}, (key, {one.kind for one in ones})
+            assert {one.kind for one in ones} == {of_kind}, (key, [one for one in ones if one.kind != of_kind][:3])
             assert {one.depth for one in ones} == {depth}, (key, {one.depth for one in ones})
             good = [one for one in ones if is_good(one)]
             # Memory that changes while a bar is read can leave its total or its begin unknown for a moment, never wrong. A poll has what was read.

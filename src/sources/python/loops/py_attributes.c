@@ -65,21 +65,23 @@ bool py_attributes_find(struct py_attributes *attributes, uint64_t object, enum 
 {
 	struct py_attribute_known *known = known_at(attributes, object, kind, name);
 	bool is_known = object && known->object == object && known->kind == kind && strcmp(known->name, name) == 0;
-	if (is_known && !known->absent_until_ns && read_again(attributes->process, &known->found, value)) {
+	if (is_known && !known->is_missing && read_again(attributes->process, &known->found, value)) {
 		*out = known->found;
 		return true;
 	}
 	if (is_known && known->absent_until_ns > clock_monotonic_ns())
 		return false;
+	bool was_missing = is_known && known->is_missing;
 	*known = (struct py_attribute_known){ .object = object, .kind = kind };
 	if (strlen(name) < sizeof known->name)
 		memcpy(known->name, name, strlen(name) + 1);
 	else
 		known->object = 0;
-	if (!find(attributes->process, object, kind, name, &known->found)) {
+	known->is_missing = !find(attributes->process, object, kind, name, &known->found);
+	if (was_missing && known->is_missing)
 		known->absent_until_ns = clock_monotonic_ns() + ABSENT_NS;
+	if (known->is_missing)
 		return false;
-	}
 	*out = known->found;
 	return remote_word(attributes->process->pid, known->found.slot, value) && *value;
 }

@@ -18,12 +18,14 @@ struct py_attributes {
 		uint64_t object;
 		char name[PY_ATTRIBUTE_NAME_SIZE];
 		enum py_attribute_kind kind;
-		int64_t absent_until_ns; /* 0: it is there */
+		bool is_missing;
+		int64_t absent_until_ns; /* it is not looked for before */
 		struct py_attribute found;
 	} known[PY_ATTRIBUTES_RETAINED];
 };
 
-/* An attribute that is missing is looked for again after half a second. */
+/* An attribute that is missing twice in a row is looked for again after half a second: once can be an object that was
+ * just freed, whose address the next one of its class takes. */
 bool py_attributes_find(struct py_attributes *attributes, uint64_t object, enum py_attribute_kind kind,
 	const char *name, struct py_attribute *out, uint64_t *value);
 /* Of an instance. */

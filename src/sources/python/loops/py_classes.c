@@ -73,6 +73,9 @@ enum py_class py_class_of_type(struct py_classes *classes, uint64_t object, uint
 	if (classes->count == PY_CLASSES_RETAINED)
 		classes->count = 0;
 	enum py_class class = find_class(classes->process, object, type);
+	uint64_t type_now;
+	if (!remote_word(classes->process->pid, object + TYPE, &type_now) || type_now != type)
+		return PY_CLASS_NONE; /* another object is there meanwhile, and the class may be its */
 	classes->known[classes->count].type = type;
 	classes->known[classes->count++].class = class;
 	return class;
