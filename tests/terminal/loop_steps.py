@@ -25,6 +25,8 @@ EXPECTED = {
     'index_epochs': ('for i in range(0, len(X), 64)', True, 400, 100),
     'recurrent': ('for batch, i in enumerate(range(0, train_data.size(0) - 1, bptt))', True, 400, 100),
     'generator': ('for x in batches(150)', True, 299, 150),
+    'batch_sampler': ('for chosen in BatchSampler(RandomSampler(range(len(data))), 128, drop_last=False)', True, 400, 100),
+    'gathers': ('for x in batches(64)', True, 400, 100),
     'policy': ('for iteration in range(1, 20000)', True, None, None),
     'plain': ('for it in range(start, 1000000)', False, None, None),
     'gathered': ('for number, batches in enumerate(gathered(endless(), 2))', True, None, None),

@@ -38,6 +38,8 @@ EXPECTED = {
                    'delegating': ('generator', 0, 21), 'delegating_inside': ('generator', 0, 18), 'elsewhere': ('generator', 0, 20), 'while_before': ('generator', 0, None),
                    'while_behind': ('generator', 0, None)},
     'irregular': {},
+    'gathers': {'gathered': ('generator', 0, 101), 'chunks': ('generator', 0, 67), 'sampled': ('generator', 0, 81), 'grouped': ('zip', 0, 100),
+                'longest': ('itertools', 0, 101)},
     'whiles': {'micro': ('range', 1, 4), 'iter_num': ('int', 0, None), 'step': ('int', 0, None), 'at': ('int', 0, None)},
     'attributes': {'self.step': ('int', 0, None), 'self.state.step': ('int', 0, None), "self.counts['step']": ('int', 0, None), 'self.compared': ('int', 0, None),
                    'run[0]': ('int', 0, None), 'frozen.step': ('int', 0, None), 'kept.step': ('int', 0, None)},

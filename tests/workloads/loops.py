@@ -206,6 +206,10 @@ def irregular():
     loops_generators.irregular(log)
 
 
+def gathers():
+    loops_generators.gathers(ticker)
+
+
 def whiles():
     iter_num = 0
     while True:
@@ -531,7 +535,7 @@ def losses():
         log('losses.loss', loss)
 
 
-KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, irregular, whiles, attributes, blocks, handled, leaving, comprehensions, recursion, closures, module,
+KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, irregular, gathers, whiles, attributes, blocks, handled, leaving, comprehensions, recursion, closures, module,
          globals_, extended, bars, rich_bars, states, hostile, dying, coroutines, losses]
 
 

@@ -1,4 +1,5 @@
 """Loops of loops.py over generators, and those that an attribute counts."""
+import itertools
 import time
 import typing
 
@@ -93,14 +94,82 @@ def irregular(log):
             yield i
             step += 1
             i += step
+    def chunks_that_grow():
+        items, size = iter([None] * 900), 1
+        while True:
+            size += 1
+            chunk = list(itertools.islice(items, size))
+            if not chunk:
+                return
+            yield chunk
+
+    def two_sizes():
+        """First batches of 3, and then of 5."""
+        batch = []
+        for item in [None] * 400:
+            batch.append(item)
+            if len(batch) == (3 if k < 10 else 5):
+                yield batch
+                batch = []
     k = 0
-    for make in (odd, twice, header_first, with_header, endless, sometimes, both, counting, unsteady, growing):
+    for make in (chunks_that_grow, two_sizes, odd, twice, header_first, with_header, endless, sometimes, both, counting, unsteady, growing):
         k = 0
         for _ in make():  # loop irregular.items
             k += 1
             log('irregular.items', k)
             if k == 20:
                 break
+
+
+def gathers(ticker):
+    """For each item of these, several of another iterator are taken."""
+    data = [None] * 402
+
+    def gathered(size):
+        batch = []
+        for item in data:
+            batch.append(item)
+            if len(batch) == size:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+    tick = ticker('gathers.gathered')
+    for _ in gathered(4):  # loop gathers.gathered
+        tick()
+
+    def chunks(size):
+        items = iter(data)
+        while True:
+            chunk = list(itertools.islice(items, size))
+            if not chunk:
+                return
+            yield chunk
+    tick = ticker('gathers.chunks')
+    for _ in chunks(6):  # loop gathers.chunks
+        tick()
+
+    def permuted():
+        for _ in range(len(data) // 402):
+            yield from list(range(402))
+        yield from []
+
+    def sampled(size):
+        """As the BatchSampler of PyTorch over its RandomSampler."""
+        samples = iter(permuted())
+        batch = [*itertools.islice(samples, size)]
+        while batch:
+            yield batch
+            batch = [*itertools.islice(samples, size)]
+    tick = ticker('gathers.sampled')
+    for _ in sampled(5):  # loop gathers.sampled
+        tick()
+    tick = ticker('gathers.grouped')
+    for _ in zip(*[iter(data)] * 4):  # loop gathers.grouped
+        tick()
+    tick = ticker('gathers.longest')
+    for _ in itertools.zip_longest(*[iter(data)] * 4):  # loop gathers.longest
+        tick()
 
 
 class Seen:

@@ -395,6 +395,9 @@ static void note_training(struct stacks_loops *loops, const struct py_sample *sa
 static void take_reading(struct seen *seen, const struct py_loop *loop, bool is_anew)
 {
 	uint64_t length = is_anew ? 0 : seen->loop.length;
+	/* Where it could not be read, one iteration was not told from the next. */
+	if (!seen->loop.has_position && loop->has_position)
+		seen->turns_max = seen->updates_max = 0;
 	bool is_same_pass = seen->reads > 0 && seen->loop.frame == loop->frame && seen->loop.object == loop->object;
 	seen->loop = *loop;
 	if (is_same_pass && !loop->length && length >= loop->position)

@@ -337,7 +337,11 @@ static bool still_counts(const struct stacks_loops *loops, const struct seen *in
 static bool may_be_counted_better(
 	const struct stacks_loops *loops, const struct seen *inner, const struct seen *compared)
 {
-	if (loops->steps || loops->read_ns - loops->trained_ns > ITERATION_WAIT_NS)
+	if (loops->steps || loops->read_ns - loops->since_ns > 2 * ITERATION_WAIT_NS)
+		return false;
+	if (inner->loop.is_learning)
+		return true;
+	if (loops->read_ns - loops->trained_ns > ITERATION_WAIT_NS)
 		return false;
 	/* A `for` that only this reading found between two items. */
 	if (stacks_loop_is_variable(&compared->loop) && !stacks_loop_is_variable(&inner->loop) &&
@@ -370,12 +374,18 @@ static bool counts_better(const struct seen *a, const struct seen *b)
 	return quality < other || (is_alike && a->loop.position > b->loop.position);
 }
 
+/* Whether readings were close for as long as they may be. */
+static bool awaited_closely(const struct stacks_loops *loops)
+{
+	return loops->close_until_ns && loops->read_ns >= loops->close_until_ns;
+}
+
 /* The innermost loop with the steps, then what counts it best. NULL: not known (yet). */
 static struct seen *choose(struct stacks_loops *loops)
 {
 	struct seen most = { 0 };
 	struct seen *inner = NULL, *best = NULL;
-	bool has_short = false;
+	bool has_short = false, has_long = false;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		most.trained = seen->trained > most.trained ? seen->trained : most.trained;
 		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
@@ -387,13 +397,14 @@ static struct seen *choose(struct stacks_loops *loops)
 			!is_followed(loops, seen) && (stacks_loop_is_too_short(seen) || is_or_has(loops, seen, is_minibatches));
 		bool is_short = is_candidate && (is_brief || is_or_has(loops, seen, is_of_rollout));
 		has_short |= is_short;
+		has_long |= is_short && seen->loop.length > STACKS_SHORT_MAX && seen->close_reads < READS_MIN;
 		if (is_candidate && !is_short && (!inner || stacks_loop_is_inside(seen, inner)) &&
 			(most.optimized || !is_accumulation(loops, seen)))
 			inner = seen;
 	}
 	/* The loop around steps that are too short to follow may be that of the epochs: then the steps remain unknown,
-	 * unless close readings can follow them. */
-	if (!inner || (has_short && inner->is_epoch)) {
+	 * unless close readings can follow them. Many iterations are rather those, whatever the loop around is called. */
+	if (!inner || (has_short && inner->is_epoch) || (has_long && !awaited_closely(loops))) {
 		if (has_short && !loops->close_until_ns)
 			loops->close_until_ns = loops->read_ns + CLOSE_WATCH_NS;
 		return NULL;

@@ -127,6 +127,7 @@ static void add_loop(struct py_graph *graph, int header, struct py_bytecode *out
 		.depth = depth_in(out, parent),
 		.iterated = { .callee = PY_NO_INDEX, .first = PY_NO_INDEX, .last = PY_NO_INDEX, .local = PY_NO_INDEX },
 		.advance = { .local = PY_NO_INDEX },
+		.yield_at = PY_NO_INDEX,
 	};
 }
 

@@ -67,6 +67,9 @@ struct py_code_loop {
 	struct py_advance advance; /* of a `while` that yields once */
 	/* A `yield from` in no loop, before which nothing was yielded. */
 	bool is_first_delegation;
+	/* The same, but in an outermost `for`. */
+	bool is_delegation_of_for;
+	uint32_t yield_at; /* of its only yield, before which nothing was yielded: in units; PY_NO_INDEX: it is not so */
 	struct py_iterated iterated;
 };
 

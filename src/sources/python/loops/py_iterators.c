@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/sources/python/loops/py_advance.h"
+#include "src/sources/python/loops/py_gather.h"
 #include "src/sources/python/loops/py_itertools.h"
 #include "src/sources/python/loops/py_ranges.h"
 #include "src/sources/python/py_objects.h"
@@ -245,6 +246,7 @@ void py_measure_adopt(struct py_loop *out, const struct py_loop *inner)
 	out->position = out->has_position ? inner->position : 0;
 	out->length = out->has_position ? inner->length : 0;
 	out->has_loader = inner->has_loader;
+	out->is_learning = inner->is_learning;
 	out->is_zipped |= inner->is_zipped;
 	out->may_end_early |= inner->may_end_early;
 }
@@ -284,6 +286,8 @@ static void measure_parts(const struct py_measuring *at, uint64_t object, uint32
 			   remote_word(process->pid, object + offset, &tuple) ? py_items_read(process, tuple, items, PARTS_MAX) : 0,
 		   chosen = PARTS_MAX;
 	bool has_loader = false, is_moving = false;
+	if (count > 0 && py_gather_groups(at, object + offset, tuple, items, count, out))
+		return;
 	for (size_t i = 0; i < count; i++) {
 		py_measure_inner(at, items[i], &parts[i]);
 		has_loader |= parts[i].has_loader;
@@ -364,14 +368,55 @@ bool py_iterator_generator(struct py_iterators *iterators, uint64_t generator, s
 	return true;
 }
 
-/* A generator's position is that of its loop, if that yields once in each iteration, or of what it delegates to. */
+/* Of a `for` around a `yield from`: that it is in the only iteration. */
+static bool is_only_iteration(struct py_iterators *iterators, const struct py_loop_frame *frame, int number)
+{
+	struct py_loop loop = { .kind = PY_LOOP_OTHER };
+	size_t entry;
+	uint64_t object;
+	return py_stack_entry_find(frame, number, &entry, &object) &&
+		py_iterator_measure(iterators, frame, entry, &frame->code->bytecode->loops[number], &loop) &&
+		loop.has_position && !loop.is_relative && loop.position == 1 && loop.length == 1;
+}
+
+/* What a loop of a generator's frame iterates over. */
+static bool measure_in_frame(const struct py_measuring *at, const struct py_loop_frame *frame,
+	const struct py_code_loop *loop, int number, struct py_loop *out, struct py_loop_word *held)
+{
+	struct py_iterators *iterators = at->iterators;
+	size_t entry;
+	uint64_t source;
+	if (!py_stack_entry_find(frame, number, &entry, &source))
+		return false;
+	struct py_measuring inner_at = { iterators, frame->classes[frame->local_count + entry], frame, loop, at->depth + 1,
+		is_at_first(frame, loop) };
+	*out = (struct py_loop){ .kind = PY_LOOP_OTHER };
+	*held = (struct py_loop_word){ py_loop_stack_slot(iterators->process, frame, entry), source };
+	if (py_stack_entry_is_virtual(frame, entry))
+		measure_virtual(&inner_at, frame, entry, out);
+	else if (at->depth < DEPTH_MAX)
+		measure(&inner_at, source, out);
+	return true;
+}
+
+/* Generators of libraries that leave out nothing but the last iteration, which the code alone does not show. */
+static bool is_known_to_yield_each(const struct py_loop_code *code)
+{
+	static const char *const known[][2] = { { "gen_batches", "/sklearn/utils/" } };
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (code->function && code->file && strcmp(code->function, known[i][0]) == 0 && strstr(code->file, known[i][1]))
+			return true;
+	return false;
+}
+
+/* A generator's position is that of its loop, if that yields once in each iteration, or of what it delegates to, or
+ * follows from that of what it gathers. */
 static void measure_generator(const struct py_measuring *at, uint64_t object, struct py_loop *out)
 {
 	struct py_iterators *iterators = at->iterators;
 	struct py_loop_frame frame;
 	struct py_loop inner;
-	uint64_t source;
-	size_t entry;
+	struct py_loop_word held;
 	if (!py_iterator_generator(iterators, object, &frame))
 		return;
 	const struct py_loop_code *code = frame.code;
@@ -382,23 +427,23 @@ static void measure_generator(const struct py_measuring *at, uint64_t object, st
 		out->kind = PY_LOOP_PROGRESS;
 	if (loop && loop->advance.local != PY_NO_INDEX)
 		py_advance_measure(iterators, &frame, number, out);
-	if (!loop || !py_stack_entry_find(&frame, number, &entry, &source) ||
-		!(loop->yields_once || loop->is_first_delegation))
+	else if (loop && !loop->is_for && !loop->is_delegation && loop->yield_at != PY_NO_INDEX &&
+		py_gather_find(at, &frame, &inner, &held))
+		py_gather_measure(iterators, &frame, number, &inner, &held, out);
+	if (!loop || !measure_in_frame(at, &frame, loop, number, &inner, &held))
 		return;
-	inner = (struct py_loop){ .kind = PY_LOOP_OTHER };
-	struct py_measuring inner_at = { iterators, frame.classes[frame.local_count + entry], &frame, loop, at->depth + 1,
-		is_at_first(&frame, loop) };
-	if (py_stack_entry_is_virtual(&frame, entry))
-		measure_virtual(&inner_at, &frame, entry, &inner);
-	else if (at->depth < DEPTH_MAX)
-		measure(&inner_at, source, &inner);
-	if (!py_loop_guard_place(&out->guards, &frame, number, loop->yields_once) ||
-		!py_loop_guard_word(&out->guards, py_loop_stack_slot(iterators->process, &frame, entry), source))
+	bool yields_each = loop->yields_once || (loop->yield_at != PY_NO_INDEX && is_known_to_yield_each(code));
+	bool is_each = yields_each || loop->is_first_delegation ||
+		(loop->is_delegation_of_for && is_only_iteration(iterators, &frame, loop->parent));
+	if (!is_each && loop->is_for && loop->yield_at != PY_NO_INDEX)
+		py_gather_measure(iterators, &frame, number, &inner, &held, out);
+	if (!is_each || !py_loop_guard_place(&out->guards, &frame, number, yields_each) ||
+		!py_loop_guard_word(&out->guards, held.address, held.word))
 		return;
 	py_measure_adopt(out, &inner);
-	out->guards.is_composite = !loop->yields_once;
+	out->guards.is_composite = !yields_each;
 	out->guards.is_moving = is_at_first(&frame, loop) || inner.guards.is_moving ||
-		(loop->yields_once && !code->bytecode->is_after_yield[frame.offset / 2]);
+		(yields_each && !code->bytecode->is_after_yield[frame.offset / 2]);
 	if (is_bar)
 		measure_bar(iterators, &frame, number, out);
 }

@@ -9,11 +9,25 @@
 /* guards.form of an int: its address is in the word at guards.slot. */
 enum { PY_FORM_INT = 64 };
 
+/* What py_gather.c has learned of generators. */
+enum { PY_GATHERS_RETAINED = 16 };
+struct py_gathers {
+	size_t count;
+	struct py_gathered {
+		uint64_t code, length; /* of the source */
+		int loop;
+		uint64_t divisor, last; /* of all positions, and the newest of them */
+		unsigned positions;
+		bool was_learned; /* or that it cannot be */
+	} known[PY_GATHERS_RETAINED];
+};
+
 struct py_iterators {
 	const struct py_process *process;
 	struct py_loop_codes *codes;
 	struct py_classes classes;
 	struct py_attributes attributes;
+	struct py_gathers gathers;
 };
 
 /* Reads the frame of a suspended generator, with the classes of what it holds. False: it has ended, or has no loops. */

@@ -1,5 +1,6 @@
 #include "src/sources/python/loops/py_itertools.h"
 
+#include "src/sources/python/loops/py_gather.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
@@ -116,6 +117,8 @@ static void measure_zip_longest(const struct py_measuring *at, uint64_t object, 
 		? py_items_read(process, tuple, items, PARTS_MAX)
 		: 0;
 	bool is_known = count > 0 && count < PARTS_MAX && !at->is_moving;
+	if (count > 0 && py_gather_groups(at, object + PARTS_OF_ZIP_LONGEST, tuple, items, count, out))
+		return;
 	for (size_t i = 0; i < count; i++) {
 		if (!items[i])
 			continue;

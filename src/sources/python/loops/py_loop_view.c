@@ -112,7 +112,8 @@ static enum py_loop_reading check_places(
 			return PY_LOOP_ENDED;
 		const struct py_code_loop *loop = &code->bytecode->loops[place->loop];
 		bool is_at_first = offset >= loop->offset && offset < loop->offset_end;
-		if (is_at_first && (place->is_generator || (i == 0 && guards->is_composite)))
+		bool is_elsewhere = place->yield_at && offset / 2 != place->yield_at && offset / 2 != place->yield_at + 1;
+		if (is_elsewhere || (is_at_first && (place->is_generator || (i == 0 && guards->is_composite))))
 			reading = PY_LOOP_UNSURE;
 		if (place->is_generator && !code->bytecode->is_after_yield[offset / 2])
 			++*late;

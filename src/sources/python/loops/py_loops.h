@@ -46,6 +46,7 @@ struct py_loop_place {
 	uint64_t frame, code, lines; /* lines: the code object's line table, which another one at its address lacks */
 	int loop;                    /* which loop of the code */
 	bool is_generator;           /* whose yields are counted, not the iterations of its loop */
+	uint32_t yield_at;           /* where it must wait: before or behind this yield, in units; 0 = anywhere */
 };
 struct py_loop_word {
 	uint64_t address, word;
@@ -80,6 +81,8 @@ struct py_loop {
 	char name[PY_LOOP_NAME_SIZE];
 	/* False: the position is unknown (yet: a poll may find it). */
 	bool has_position;
+	/* It has none yet, but what it is learned from was not read often enough. */
+	bool is_learning;
 	/* Its items come from a torch DataLoader, which py_counter.h counts too. */
 	bool has_loader;
 	/* zip: it ends with the first of several. islice, takewhile: it may end before what it iterates over. */

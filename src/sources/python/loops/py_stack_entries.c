@@ -57,6 +57,6 @@ bool py_loop_guard_place(struct py_loop_guards *guards, const struct py_loop_fra
 	if (guards->place_count == PY_LOOP_PLACES)
 		return false;
 	guards->places[guards->place_count++] =
-		(struct py_loop_place){ frame->at.frame, frame->at.code, frame->code->lines, loop, is_generator };
+		(struct py_loop_place){ frame->at.frame, frame->at.code, frame->code->lines, loop, is_generator, 0 };
 	return true;
 }

@@ -121,15 +121,25 @@ static void find_advance(struct py_graph *graph, struct py_bytecode *code, int l
 			code->loops[loop].advance = found;
 }
 
+static bool is_within_for(const struct py_bytecode *code, int loop)
+{
+	int parent = code->loops[loop].parent;
+	return parent != PY_NO_LOOP && code->loops[parent].is_for && code->loops[parent].parent == PY_NO_LOOP;
+}
+
 void py_yields_find(struct py_graph *graph, struct py_bytecode *code, int loop)
 {
 	int header = graph->at[code->loops[loop].offset / 2], yield = only_yield(graph, code, loop);
 	bool is_entered;
-	if (code->loops[loop].parent != PY_NO_LOOP || follows_yield(graph, code, loop, header))
+	int parent = code->loops[loop].parent;
+	if (is_within_for(code, loop) && !follows_yield(graph, code, parent, graph->at[code->loops[parent].offset / 2]))
+		code->loops[loop].is_delegation_of_for = code->loops[loop].is_delegation;
+	if (parent != PY_NO_LOOP || follows_yield(graph, code, loop, header))
 		return;
 	code->loops[loop].is_first_delegation = code->loops[loop].is_delegation;
 	if (yield == PY_GRAPH_NOWHERE || code->loops[loop].is_delegation)
 		return;
+	code->loops[loop].yield_at = graph->all[yield].begin;
 	py_graph_mark_back(graph, header, yield, &is_entered);
 	if (graph->marks[header] || is_entered)
 		return;
