@@ -46,9 +46,9 @@ bool py_iterator_decode(const struct py_iterators *iterators, const struct py_lo
 	const struct py_layout *layout = &iterators->process->location.layout;
 	uint64_t found = 0, references = py_layout_references(layout, value[0]);
 	if (guards->form == PY_FORM_VIRTUAL) {
-		*position = value[1] >> 2;
+		found = value[1] >> 2;
 		return py_layout_object(layout, value[0]) == guards->type && py_layout_is_index(layout, value[1]) &&
-			*position <= INT32_MAX;
+			found <= INT32_MAX && loop_position(guards, found, position);
 	}
 	/* The memory of a freed object holds no reference count. */
 	if (references == 0 || references > REFERENCES_MAX || value[1] != guards->type)
