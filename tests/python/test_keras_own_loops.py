@@ -90,6 +90,22 @@ def compiled(model):
         return loss
     return [float(step(*data(32))) for _ in range(25)]
 
+def compiled_loop(model):
+    import tensorflow as tf
+    optimizer = keras.optimizers.SGD(0.05)
+    model(data(32)[0])
+    optimizer.build(model.trainable_weights)
+
+    @tf.function
+    def epoch(dataset):
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = LOSS(y, model(x, training=True))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_weights), model.trainable_weights))
+    for _ in range(3):
+        epoch(tf.data.Dataset.from_tensor_slices(data(64)).batch(8))
+    return []
+
 def over_loader(model):
     import torch
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*map(torch.from_numpy, data(100))), batch_size=4)
@@ -109,10 +125,10 @@ pmtop.keras.instrument()
 seen = train()
 pmtop.keras._for_all.own_loop.leave()
 what = watching.object_of(os.getpid())
-region = Region(os.getpid()) if what["modes"] else None
+region = Region(os.getpid()) if what.get("modes") else None
 figures = region.figures() if region else {}
 batches = region.batches() if region else []
-print(json.dumps({"is_same": seen == without, "losses": seen[0], "counts": {mode: row["count"] for mode, row in what["modes"].items()},
+print(json.dumps({"is_same": seen == without, "losses": seen[0], "counts": {mode: row["count"] for mode, row in what.get("modes", {}).items()},
                   "trained": [[batch.samples, batch.loss] for batch in batches if batch.mode == "train"],
                   "tested": [batch.samples for batch in batches if batch.mode == "validation"], "meta": region.meta if region else {}}))
 """
@@ -144,8 +160,13 @@ def test_each_apply_of_an_own_loop_ends_a_batch(backend, more):
     assert {mode: seen["counts"][mode] for mode in ("train", "validation")} == {"train": 25, "validation": 5}
 
 
-def test_a_step_that_tensorflow_compiled_is_not_counted_when_it_is_traced():
-    assert run("compiled", "tensorflow")["counts"] == {}
+def test_each_call_of_a_step_that_tensorflow_compiled_is_a_batch():
+    seen = run("compiled", "tensorflow")
+    assert seen["counts"] == {"train": 25} and [samples for samples, _ in seen["trained"][1:]] == [32] * 24
+
+
+def test_a_function_that_loops_over_batches_is_none():
+    assert run("compiled_loop", "tensorflow")["counts"] == {}
 
 
 def test_a_loop_over_a_loader_counts_once():

@@ -2,8 +2,8 @@
 a batch, and so is what leads to a call of an optimizer's apply() outside of them.
 
 Such a batch begins at the first call of a model after the last apply(), the first at its apply(); there are no epochs. What a compiled function calls
-(tf.function, jax.jit, torch.compile) runs once, when it is traced, and is no batch. On PyTorch the loop over a DataLoader counts, where PyTorch is
-instrumented as well, and so do its steps.
+(tf.function, jax.jit, torch.compile) runs once, when it is traced, and is no batch; of a tf.function that applies an optimizer each call is one
+(_keras_compiled.py). On PyTorch the loop over a DataLoader counts, where PyTorch is instrumented as well, and so do its steps.
 """
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import pmtop
 from . import _keras_hooks as hooks
 from . import _keras_torch as on_torch
 from ._callbacks import guarded
+from ._keras_compiled import CompiledSteps, is_traced
 
 _MODES = {"train_on_batch": "train", "test_on_batch": "validation", "predict_on_batch": "predict"}
 _BATCHES = 2
@@ -36,7 +37,9 @@ class OwnLoop:
         self._publish_facts = publish_facts
         self._owner = self._busy = 0
         self._is_silent = False
-        self._is_traced: Callable[[], bool] = _never
+        self._is_traced: Callable[[], bool] = is_traced
+        self._compiled = CompiledSteps(self._is_free, self._begin_compiled, self._end_compiled)
+        self._has_compiled = False
         self._torch: Optional[on_torch.OwnBatches] = None
         self._counts = dict.fromkeys(_MODES.values(), 0)
         self._mode = "train"
@@ -56,6 +59,9 @@ class OwnLoop:
         for owner in (optimizer, getattr(package.optimizers, "LossScaleOptimizer", optimizer)):
             if owner is optimizer or name in vars(owner):
                 hooks.replace(owner, name, self._apply)
+        if not self._has_compiled:
+            self._has_compiled = True
+            self._compiled.install()
 
     # -- what the program calls
 
@@ -92,6 +98,7 @@ class OwnLoop:
     def _apply(self, original: Any) -> Any:
         def apply(optimizer: Any, *arguments: Any, **more: Any) -> Any:
             if not self._is_free():
+                self._compiled.applied(optimizer)
                 return original(optimizer, *arguments, **more)
             self._open(None, optimizer)
             self._busy += 1
@@ -112,9 +119,17 @@ class OwnLoop:
     # -- batches
 
     @guarded
-    def _begin_step(self, mode: str, model: Any) -> None:
+    def _begin_compiled(self, optimizer: Any) -> None:
+        self._begin_step("train", None, optimizer)
+
+    @guarded
+    def _end_compiled(self, arguments: tuple[Any, ...]) -> None:
+        self._end_step("train", arguments[0] if arguments else None, None)
+
+    @guarded
+    def _begin_step(self, mode: str, model: Any, optimizer: Any = None) -> None:
         self.leave()
-        self._introduce(model, None)
+        self._introduce(model, optimizer)
         if self._torch is None or self._torch.takes():
             self._begin(mode)
 
@@ -204,5 +219,5 @@ def _question(backend: Optional[str]) -> Callable[[], bool]:
 
         return is_compiling
     if backend == "tensorflow":
-        return sys.modules["tensorflow"].inside_function  # type: ignore[no-any-return]
+        return is_traced
     return getattr(sys.modules.get("keras.src.backend.common.stateless_scope"), "in_stateless_scope", _never)
