@@ -164,6 +164,16 @@ def gathers(ticker):
     tick = ticker('gathers.sampled')
     for _ in sampled(5):  # loop gathers.sampled
         tick()
+    def full(size):
+        batch = []
+        for item in data:
+            batch.append(item)
+            if len(batch) == size:
+                yield batch
+                batch = []
+    tick = ticker('gathers.full')
+    for _ in full(5):  # loop gathers.full
+        tick()
     tick = ticker('gathers.grouped')
     for _ in zip(*[iter(data)] * 4):  # loop gathers.grouped
         tick()

@@ -69,7 +69,8 @@ struct py_code_loop {
 	bool is_first_delegation;
 	/* The same, but in an outermost `for`. */
 	bool is_delegation_of_for;
-	uint32_t yield_at; /* of its only yield, before which nothing was yielded: in units; PY_NO_INDEX: it is not so */
+	uint32_t yield_at;  /* of its only yield, before which nothing was yielded: in units; PY_NO_INDEX: it is not so */
+	bool yields_behind; /* and may yield once more when it has ended */
 	struct py_iterated iterated;
 };
 

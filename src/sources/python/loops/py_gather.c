@@ -19,12 +19,10 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 /* A generator of training and one of validation, of the same code, have sources of other lengths. */
 static struct py_gathered *known_of(struct py_gathers *gathers, uint64_t code, int loop, uint64_t length)
 {
-	for (size_t i = 0; i < gathers->count; i++)
+	for (size_t i = 0; i < PY_GATHERS_RETAINED; i++)
 		if (gathers->known[i].code == code && gathers->known[i].loop == loop && gathers->known[i].length == length)
 			return &gathers->known[i];
-	if (gathers->count == PY_GATHERS_RETAINED)
-		gathers->count = 0;
-	struct py_gathered *known = &gathers->known[gathers->count++];
+	struct py_gathered *known = &gathers->known[gathers->next++ % PY_GATHERS_RETAINED];
 	*known = (struct py_gathered){ .code = code, .loop = loop, .length = length };
 	return known;
 }
@@ -102,7 +100,8 @@ void py_gather_measure(struct py_iterators *iterators, const struct py_loop_fram
 	out->is_learning = !known->was_learned;
 	if (known->positions < POSITIONS_MIN || known->divisor < 2 || !found.has_position)
 		return;
-	divide(&found, known->divisor, true);
+	const struct py_code_loop *code = &frame->code->bytecode->loops[loop];
+	divide(&found, known->divisor, !code->is_for || code->yields_behind);
 	*out = found;
 }
 

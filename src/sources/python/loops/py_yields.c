@@ -29,6 +29,16 @@ static bool follows_yield(struct py_graph *graph, const struct py_bytecode *code
 	return false;
 }
 
+/* Whether something may be yielded after it. */
+static bool yields_behind(struct py_graph *graph, const struct py_bytecode *code, int loop, int header)
+{
+	for (size_t i = 0; i < graph->count; i++)
+		if (graph->all[i].role == PY_ROLE_YIELD && !py_bytecode_is_in(code, 2 * (int64_t)graph->all[i].begin, loop) &&
+			py_graph_mark_ahead(graph, header, (int)i))
+			return true;
+	return false;
+}
+
 /* -- the int that counts what a `while` yields -- */
 
 /* The local that it assigns, alone or together with another one; PY_NO_INDEX: it assigns none. */
@@ -140,6 +150,7 @@ void py_yields_find(struct py_graph *graph, struct py_bytecode *code, int loop)
 	if (yield == PY_GRAPH_NOWHERE || code->loops[loop].is_delegation)
 		return;
 	code->loops[loop].yield_at = graph->all[yield].begin;
+	code->loops[loop].yields_behind = yields_behind(graph, code, loop, header);
 	py_graph_mark_back(graph, header, yield, &is_entered);
 	if (graph->marks[header] || is_entered)
 		return;
