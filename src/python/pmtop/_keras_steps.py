@@ -98,7 +98,7 @@ class OwnLoop:
     def _apply(self, original: Any) -> Any:
         def apply(optimizer: Any, *arguments: Any, **more: Any) -> Any:
             if not self._is_free():
-                self._compiled.applied(optimizer)
+                self._apply_in_graph(optimizer)
                 return original(optimizer, *arguments, **more)
             self._open(None, optimizer)
             self._busy += 1
@@ -117,6 +117,10 @@ class OwnLoop:
         return not pmtop._pmtop.by_hand(None) & _BATCHES
 
     # -- batches
+
+    @guarded
+    def _apply_in_graph(self, optimizer: Any) -> None:
+        self._compiled.applied(optimizer)
 
     @guarded
     def _begin_compiled(self, optimizer: Any) -> None:
