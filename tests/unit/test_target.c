@@ -345,15 +345,23 @@ static bool main_thread_is_a_zombie(void *argument)
 		stat.state == 'Z';
 }
 
+/* Its other thread may not wait yet, for all that it is ready. */
+static bool is_asleep(void *argument)
+{
+	(void)argument;
+	ck_assert_int_eq(target_refresh(&target), STATUS_OK);
+	ck_assert_int_ne(target.members[0].stat.state, 'Z');
+	return target.members[0].stat.state == 'S';
+}
+
 START_TEST(process_whose_main_thread_ended_is_still_watched)
 {
 	struct child child = child_start(leave_main_body, NULL);
 	child_await(&child);
 	ck_assert_int_eq(target_open(&target, child.pid, "/proc", &reason), STATUS_OK);
 	ck_assert(wait_until(main_thread_is_a_zombie, &child, 5));
-	ck_assert_int_eq(target_refresh(&target), STATUS_OK);
 	/* It has the state of the live thread. */
-	ck_assert_int_eq(target.members[0].stat.state, 'S');
+	ck_assert(wait_until(is_asleep, NULL, 5));
 	child_release(&child);
 	child_collect(&child);
 	ck_assert_int_eq(target_refresh(&target), STATUS_END);
