@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "src/base/clock.h"
+#include "src/base/divisor.h"
 #include "src/sources/inferred/steps/stacks_loops_across.h"
 #include "src/sources/inferred/steps/stacks_loops_alone.h"
 #include "src/sources/inferred/steps/stacks_loops_bound.h"
@@ -95,16 +96,6 @@ static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *lo
 	stacks_loop_note_epoch(seen, loop->loop_line, lines, owner);
 	seen->epochs = stacks_loop_is_epoch_int(loop) ? py_loops_epochs(loops->reader, loop->object) : 0;
 	return seen;
-}
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-		a = b;
-		b = rest;
-	}
-	return a;
 }
 
 /* `is_anew`: a loop around it has gone on since. A new iterator may have the address of the old one. Returns whether it
@@ -395,7 +386,7 @@ static void note_training(struct stacks_loops *loops, const struct py_sample *sa
 static void take_reading(struct seen *seen, const struct py_loop *loop, bool is_anew)
 {
 	uint64_t length = is_anew ? 0 : seen->loop.length;
-	/* Where it could not be read, one iteration was not told from the next. */
+	/* The counts of one iteration are of several, if they are from before its position was known. */
 	if (!seen->loop.has_position && loop->has_position)
 		seen->turns_max = seen->updates_max = 0;
 	bool is_same_pass = seen->reads > 0 && seen->loop.frame == loop->frame && seen->loop.object == loop->object;

@@ -403,7 +403,7 @@ static struct seen *choose(struct stacks_loops *loops)
 			inner = seen;
 	}
 	/* The loop around steps that are too short to follow may be that of the epochs: then the steps remain unknown,
-	 * unless close readings can follow them. Many iterations are rather those, whatever the loop around is called. */
+	 * unless close readings can follow them. So may one around many iterations, whatever its name is. */
 	if (!inner || (has_short && inner->is_epoch) || (has_long && !awaited_closely(loops))) {
 		if (has_short && !loops->close_until_ns)
 			loops->close_until_ns = loops->read_ns + CLOSE_WATCH_NS;

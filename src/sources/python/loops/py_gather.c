@@ -1,20 +1,11 @@
 #include "src/sources/python/loops/py_gather.h"
 
+#include "src/base/divisor.h"
 #include "src/sources/python/loops/py_loop_view.h"
 #include "src/sources/python/py_objects.h"
 
 /* Of so many random multiples the divisor is another one with a probability of a thousandth. */
 enum { POSITIONS_MIN = 10 };
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-		a = b;
-		b = rest;
-	}
-	return a;
-}
 
 /* A generator of training and one of validation, of the same code, have sources of other lengths. */
 static struct py_gathered *known_of(struct py_gathers *gathers, uint64_t code, int loop, uint64_t length)
@@ -35,7 +26,7 @@ static void note(struct py_gathered *known, uint64_t position, uint64_t length)
 	bool is_other = known->positions >= POSITIONS_MIN && position % known->divisor != 0;
 	if (is_other || (known->positions >= POSITIONS_MIN && known->divisor < 2))
 		known->positions = 0;
-	known->divisor = known->positions ? common_divisor(known->divisor, position) : position;
+	known->divisor = common_divisor(known->positions ? known->divisor : 0, position);
 	known->last = position;
 	known->positions++;
 }
@@ -53,7 +44,7 @@ static bool read_waiting(
 	return true;
 }
 
-/* One that other items than those of its own code follow could not be told from the next one. */
+/* Its position counts its own items, from the first one on. */
 static bool can_divide(const struct py_loop *source)
 {
 	const struct py_loop_guards *guards = &source->guards;

@@ -1,16 +1,16 @@
 /* py_gather.h: generators that take several items of an iterator for each that they yield: a batch of samples, gathered
  * in a list until it is full, or as islice() takes them. Private to src/sources/python/loops.
  *
- * How many that are is in no object. While such a generator waits at its only yield, the position of what it takes from
- * is a multiple of it: the greatest common divisor of some such positions is it. It remains unknown where they have
- * none, as for a generator that leaves some items out, or whose batches have as many tokens. */
+ * No object holds the number of samples in a batch. While such a generator waits at its only yield, the position of
+ * what it takes from is a multiple of it, so the greatest common divisor of ten positions is that number. It remains
+ * unknown if they have none: the generator leaves some samples out, or its batches differ. */
 #ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_GATHER_H
 #define PMTOP_SOURCES_PYTHON_LOOPS_PY_GATHER_H
 
 #include "src/sources/python/loops/py_iterators.h"
 
-/* What a `while` may take from: the first local that is an iterator with a position. `held`: the local's slot. False:
- * there is none. */
+/* What a `while` may take from: the first local that is an iterator with a position. `held`: the local's slot.
+ * False: there is none. */
 bool py_gather_find(const struct py_measuring *at, const struct py_loop_frame *frame, struct py_loop *source,
 	struct py_loop_word *held);
 /* Fills position, length and guards of a generator in this loop of its frame, which takes from `source`, once it is

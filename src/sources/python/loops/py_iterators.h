@@ -12,7 +12,7 @@ enum { PY_FORM_INT = 64 };
 /* What py_gather.c has learned of generators. */
 enum { PY_GATHERS_RETAINED = 16 };
 struct py_gathers {
-	size_t next; /* whose place a new one takes */
+	size_t next; /* a new one replaces this one, modulo PY_GATHERS_RETAINED */
 	struct py_gathered {
 		uint64_t code, length; /* of the source */
 		int loop;

@@ -81,7 +81,7 @@ struct py_loop {
 	char name[PY_LOOP_NAME_SIZE];
 	/* False: the position is unknown (yet: a poll may find it). */
 	bool has_position;
-	/* It has none yet, but what it is learned from was not read often enough. */
+	/* It will have one, or be known to have none, after a few more readings. */
 	bool is_learning;
 	/* Its items come from a torch DataLoader, which py_counter.h counts too. */
 	bool has_loader;
