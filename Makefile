@@ -7,7 +7,7 @@
 #   make demo-fleet    64 ranks, pmtop exporter and a real Prometheus, until ^C    make check-prometheus  asserts that they agree (both need Debian's prometheus)
 #   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
 #   make fleet-bench  what pmtop fleet costs with 1,000 synthetic hosts
-#   make loops-bench   the steps of 33 scripts after public ones, beside what the scripts count themselves (LOOPS=mnist ...: only these)
+#   make loops-bench   the steps of 34 scripts after public ones, beside what the scripts count themselves (LOOPS=mnist ...: only these)
 #   make ranks-bench   plants faults in a rank of real distributed runs, and counts how often pmtop names the right rank
 #   make ranks-without compares the step that pmtop predicts without a slow rank with that of a run without it
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS or FUZZ_RUNS each (10^6: FUZZ_SECONDS=1200 FUZZ_RUNS=1000000)

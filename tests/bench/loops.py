@@ -60,6 +60,7 @@ BENCH = {
     'keras_torch': Script('Keras on torch', 113, 40, 'keras', line='keras'),
     'keras_jax': Script('Keras on jax', 113, 40, 'keras', line='keras'),
     'keras_tensorflow': Script('Keras on tensorflow', 113, 40, 'tensorflow', line='keras'),
+    'tf_function': Script("TensorFlow's quickstart", 113, 400, 'tensorflow', line=None),
     'flax_nnx': Script('flax', 100, 200, 'flax', line='jax'),
     'optax_loop': Script('optax', length=30000, package='optax', line='jax'),
     'xgb': Script('XGBoost', length=5000, package='xgboost', line=None),

@@ -53,7 +53,7 @@ VALIDATED = 120                # objects at most, until some of several validati
 JOINED_S = 5                   # attached so late: in the third pass or later
 FROM_START = {'carried_on'}    # attached at once
 CHOSEN_STEPS = 8
-EPOCH_STEPS = 100              # of an epoch of held.py, handed_on.py, train_accuracy.py, ignite_accuracy.py and lightning_iterable.py
+EPOCH_STEPS = 100              # of an epoch of held.py, handed_on.py, tf_calls.py, train_accuracy.py, ignite_accuracy.py and lightning_iterable.py
 NEXT_S = 2                     # after which the loop that follows another one is counted
 # What unseen.py does, and why it has no steps.
 UNSEEN = {
@@ -223,6 +223,18 @@ def steps_of_lightning_without_a_dataloader(python):
     check_epochs(found, truth, False)
 
 
+def calls_of_a_tf_function_are_steps(python):
+    """Where the loop's iterator says nothing. They count on through all epochs."""
+    found, truth, _ = watch(python, 'tf_calls', 0, objects=24)
+    assert found, 'no steps were inferred'
+    for now, reported in found:
+        low, high = between(truth, now)
+        assert low[1] - 1 <= reported['batch']['count'] <= high[1] + 1, (low, high, reported['batch'])
+        assert reported['inferred']['what'] == 'for images in iter(take, 0)' and not reported['inferred']['is_certain'], reported['inferred']
+        assert reported['epoch']['total'] == 400, reported['epoch']
+    check_epochs(found, truth, False)
+
+
 def a_loss_is_read_where_it_is_a_float(python):
     """losses.py sets it in each tenth step."""
     found, truth, _ = watch(python, 'losses', 0)
@@ -342,6 +354,7 @@ def checks():
         add(SLEEPING, f'epochs of a cell, CPython {version}', agrees, path, 'cell_epochs')
     newest = max(pythons().items(), key=lambda one: [int(part) for part in one[0].split('.')])[1]
     add(SLEEPING, 'loss', a_loss_is_read_where_it_is_a_float, sys.executable)
+    add(SLEEPING, 'calls of a tf.function', calls_of_a_tf_function_are_steps, newest)
     add(SLEEPING, 'two loops', the_loop_after_another_counts_soon, newest)
     for kind in UNSEEN:
         add(SLEEPING, f'why, {kind}', says_why, newest, kind)

@@ -514,8 +514,8 @@ START_TEST(passes_within_an_epoch_of_the_loop_are_no_epochs)
 }
 END_TEST
 
-/* Three passes of LOOP_LENGTH batches, each an epoch as published. Those of the loop have the numbers from `first` on;
- * `each`: passes in an epoch of it, 0: it begins anew with each pass. */
+/* Passes of LOOP_LENGTH batches, each an epoch as published. Those of the loop have the numbers from `first` on; `each`:
+ * passes in an epoch of it, 0: it begins anew with each pass. How many there are is read in the last one only. */
 static void passes_beside_a_loop(struct script *script, uint32_t first, uint32_t passes, uint32_t each)
 {
 	script_meta(script, "epochs_are_passes", "True");
@@ -533,7 +533,7 @@ static void passes_beside_a_loop(struct script *script, uint32_t first, uint32_t
 		counted.epoch_index = first + (each ? pass / each : 0);
 		counted.epochs_begun = counted.epoch_index + 1;
 		counted.epoch_begin_ns += script_ns(0.1) - script_ns(0);
-		counted.epochs_planned = 5;
+		counted.epochs_planned = i + 2 < 4 * passes ? 0 : 5;
 		loop_pass(script, at_s, i);
 		loop_state(script, &counted, at_s);
 		if (i % 4 == 0)

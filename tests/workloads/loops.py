@@ -210,6 +210,10 @@ def gathers():
     loops_generators.gathers(ticker)
 
 
+def calls():
+    loops_generators.calls(log, PAUSE)
+
+
 def whiles():
     iter_num = 0
     while True:
@@ -535,7 +539,7 @@ def losses():
         log('losses.loss', loss)
 
 
-KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, irregular, gathers, whiles, attributes, blocks, handled, leaving, comprehensions, recursion, closures, module,
+KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, irregular, gathers, calls, whiles, attributes, blocks, handled, leaving, comprehensions, recursion, closures, module,
          globals_, extended, bars, rich_bars, states, hostile, dying, coroutines, losses]
 
 

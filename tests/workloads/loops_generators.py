@@ -3,6 +3,8 @@ import itertools
 import time
 import typing
 
+from stand_in_tensorflow import Function
+
 
 def elsewhere(pause):
     for i in range(20):
@@ -219,6 +221,17 @@ class Frozen(typing.NamedTuple):
     step: int
 
 
+class Tight:
+    __slots__ = ('lists', 'step')
+
+    def __init__(self):
+        self.step = 0
+
+
+class Derived(Tight):
+    pass
+
+
 class Kept:
     def __init__(self, step):
         self.step = step
@@ -245,10 +258,45 @@ def frozen(log, pause):
         time.sleep(pause)
 
 
+def in_slots(log, pause):
+    tight, derived = Tight(), Derived()
+    derived.other = 7
+    log('attributes.tight.step', 0)
+    log('attributes.derived.step', 0)
+    while tight.step < 40:
+        tight.step += 1  # int attributes.tight.step
+        log('attributes.tight.step', tight.step)
+        derived.step += 1  # int attributes.derived.step
+        log('attributes.derived.step', derived.step)
+        time.sleep(pause)
+
+
+def calls(log, pause):
+    """Of a function as TensorFlow counts them: each repetition goes on from the one before. At the first calls with other shapes some before are forgotten."""
+    def note(key, done):
+        done[0] += 1
+        log(key, done[0], 0)
+
+    def step():
+        time.sleep(pause)
+    train = CALLED.setdefault('train', [0])
+    function = CALLED.setdefault('function', Function(step, lambda: note('calls.step()', train), 50 * pause))
+    log('calls.step()', train[0])
+    shapes = iter([64] * 30 + ([32] * 20 + [16] * 20 + [8] * 20 if pause else []))
+    shape = next(shapes)
+    while shape:
+        function(shape)  # int calls.step()
+        shape = next(shapes, None)
+
+
+CALLED = {}
+
+
 def attributes(log, pause):
     Trainer().train(log, pause)
     counted_in_list(log, pause)
     frozen(log, pause)
+    in_slots(log, pause)
     kept = Kept(0)
     log('attributes.kept.step', 0)
     while kept.step < 40:  # int attributes.kept.step

@@ -90,13 +90,23 @@ static const struct epoch *find_pass(const struct run *run, const struct run_sta
 	return NULL;
 }
 
+/* Of a pass whose number is that of the loop's epoch: how many there are may be read later than its number. */
+static void take_planned(struct run *run, const struct run_state *counted)
+{
+	run->priv->loop_planned = counted->epochs_planned > counted->epoch_index ? counted->epochs_planned : 0;
+	if (!run->state.epochs_planned)
+		run->state.epochs_planned = run->priv->loop_planned;
+}
+
 /* False: passes have other numbers than the loop's epochs. */
 static bool take_number(struct run *run, struct run *loop)
 {
 	const struct run_state *counted = &loop->state;
 	struct matched *matched = &loop->priv->beside.matched;
-	bool is_sure;
-	const struct epoch *pass = counted->epoch_begin_ns != matched->begin_ns ? find_pass(run, counted, &is_sure) : NULL;
+	bool is_sure, is_matched = counted->epoch_begin_ns == matched->begin_ns;
+	if (is_matched && matched->others == 0)
+		take_planned(run, counted);
+	const struct epoch *pass = is_matched ? NULL : find_pass(run, counted, &is_sure);
 	/* A pass that has just begun may be so short that the loop is in the next one. */
 	if (!pass || (!is_sure && !pass->end_ns))
 		return true;
@@ -109,7 +119,9 @@ static bool take_number(struct run *run, struct run *loop)
 	matched->is_sure |= is_sure;
 	matched->begin_ns = counted->epoch_begin_ns;
 	matched->others = loops == number ? 0 : matched->others + 1;
-	run->priv->loop_planned = loops == number && counted->epochs_planned >= number ? counted->epochs_planned : 0;
+	run->priv->loop_planned = 0;
+	if (loops == number)
+		take_planned(run, counted);
 	return matched->others < OTHERS_MAX;
 }
 

@@ -507,11 +507,15 @@ bool py_attribute_find(const struct py_process *process, uint64_t object, const 
 		return false;
 	add_guard(&found, object + TYPE, type);
 	bool is_managed = objects->storage != DICT_AT_OFFSET && (flags & HAS_MANAGED_DICT);
-	if (!(is_managed ? find_managed(process, object, type, flags, name, &found)
-					 : find_at_offset(process, object, type, name, &found)))
-		return false;
-	*out = found;
-	return true;
+	bool is_found = is_managed ? find_managed(process, object, type, flags, name, &found)
+							   : find_at_offset(process, object, type, name, &found);
+	if (!is_found) {
+		found.guard_count = 1;
+		is_found = py_slot_find(process, object, type, name, &found.slot);
+	}
+	if (is_found)
+		*out = found;
+	return is_found;
 }
 
 bool py_attribute_get(const struct py_process *process, uint64_t object, const char *name, uint64_t *value)

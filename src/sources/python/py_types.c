@@ -17,6 +17,9 @@ enum {
 	NAME_MAX_SIZE = 64
 };
 
+/* From Include/descrobject.h and Include/structmember.h: the PyMemberDef of a member_descriptor, and T_OBJECT_EX. */
+enum { DESCRIPTOR_MEMBER = 40, MEMBER_OF_SLOT = 16, HEADER = 16, OFFSET_MAX = 1 << 16 };
+
 static bool is_called(const struct py_process *process, uint64_t type, const char *name)
 {
 	uint64_t at;
@@ -48,6 +51,31 @@ bool py_class_attribute_find(
 	uint64_t flags, dict;
 	return remote_word(process->pid, type + TYPE_FLAGS, &flags) && (flags & IS_HEAP_TYPE) &&
 		remote_word(process->pid, type + TYPE_DICT, &dict) && py_dict_find(process, dict, name, out);
+}
+
+bool py_slot_find(
+	const struct py_process *process, uint64_t object, uint64_t type, const char *name, uint64_t *address)
+{
+	struct member {
+		uint64_t name;
+		int32_t type;
+		uint64_t offset;
+	} member;
+	uint64_t bases[PY_BASES_MAX], descriptor, at, kind;
+	size_t count = py_bases_read(process, type, bases);
+	for (size_t i = 0; i < count; i++) {
+		struct py_attribute attribute = { .slot = 0 };
+		if (!py_class_attribute_find(process, bases[i], name, &attribute))
+			continue;
+		if (!remote_word(process->pid, attribute.slot, &descriptor) ||
+			!remote_word(process->pid, descriptor + TYPE, &kind) || !is_called(process, kind, "member_descriptor") ||
+			!remote_word(process->pid, descriptor + DESCRIPTOR_MEMBER, &at) ||
+			!remote_read(process->pid, at, &member, sizeof member) || member.type != MEMBER_OF_SLOT)
+			return false;
+		*address = object + member.offset;
+		return member.offset >= HEADER && member.offset < OFFSET_MAX;
+	}
+	return false;
 }
 
 bool py_is_iterator_class(const struct py_process *process, uint64_t type)

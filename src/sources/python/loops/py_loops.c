@@ -189,6 +189,7 @@ static size_t read_next_frames(struct py_loops *loops, const struct py_sample *s
 size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max)
 {
 	struct py_reading reading = { .loops = loops, .out = out, .max = max };
+	size_t called = py_calls_site(sample);
 	check_codes(loops, sample);
 	for (size_t at = 0; at < sample->count;) {
 		size_t count = read_next_frames(loops, sample, &at);
@@ -201,6 +202,10 @@ size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, str
 			reading.base =
 				(struct py_loop){ .frame_index = loops->numbers[i], .site = &sample->sites[loops->numbers[i]] };
 			read_frame(&reading, sample, 0);
+			if (called < loops->numbers[i]) {
+				py_calls_read(&reading, &sample->sites[called]);
+				called = sample->count;
+			}
 		}
 	}
 	return reading.count;
@@ -265,7 +270,11 @@ bool py_loops_is_generator(struct py_loops *loops, uint64_t code)
 
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop)
 {
-	return loop->guards.rebound ? py_variable_poll_rebound(loops, loop) : py_loop_view(&loops->iterators, loop);
+	enum py_loop_reading reading =
+		loop->guards.rebound ? py_variable_poll_rebound(loops, loop) : py_loop_view(&loops->iterators, loop);
+	if (reading == PY_LOOP_GOOD && loop->guards.is_of_calls)
+		py_calls_adjust(&loops->calls, &loops->iterators.attributes, loop);
+	return reading;
 }
 
 bool py_loop_read_left(struct py_loops *loops, struct py_loop *loop)

@@ -28,7 +28,8 @@ enum py_loop_kind {
 						  unknown */
 	PY_LOOP_GENERATOR, /* its position is that of the loop inside that yields once in each iteration */
 	PY_LOOP_PROGRESS,  /* tqdm, rich: a loop over it, or a bar that the program advances (n and total) */
-	PY_LOOP_INT,       /* not a loop: an int that a loop assigns: a local or global variable, or self.name += 1 */
+	PY_LOOP_INT,       /* not a loop: an int that a loop assigns: a local or global variable, or self.name += 1; or the
+						  calls of a tf.function in it */
 	PY_LOOP_STATE,     /* not a loop: an int attribute of a trainer's state: its global step or its epoch */
 	PY_LOOP_OTHER,     /* over an iterator of another type: the position is unknown */
 };
@@ -64,6 +65,7 @@ struct py_loop_guards {
 	uint64_t origin;                     /* what the source stores before its first item */
 	uint64_t value[PY_LOOP_VALUE_WORDS]; /* of the source, as last read */
 	unsigned form;                       /* how the source stores its position */
+	bool is_of_calls;                    /* of a tf.function (py_calls.h) */
 	uint64_t ahead;                      /* items that the source has delivered before the first one of the loop */
 	uint64_t divisor;                    /* items of the source in one of the loop; 0 = 1 */
 	uint64_t round;                      /* the source begins anew after so many items; 0 = never */
@@ -76,7 +78,7 @@ struct py_loop {
 	uint64_t frame, code;
 	uint64_t slot;   /* address of the word that holds the iterator, the int, or of a bar or a state its attribute */
 	uint64_t object; /* the iterator; the bar; the state; what has the int as attribute or item; 0 for other ints */
-	/* Of an int its variable; of a bar or a state its variable and the attribute ("pbar.n", "state.global_step"); ""
+	/* Of an int its variable, or "train_step()"; of a bar or a state its variable and the attribute ("pbar.n", "state.global_step"); ""
 	 * for an iterator on the value stack. Cleaned UTF-8. */
 	char name[PY_LOOP_NAME_SIZE];
 	/* False: the position is unknown (yet: a poll may find it). */

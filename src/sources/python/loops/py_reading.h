@@ -2,6 +2,7 @@
 #ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_READING_H
 #define PMTOP_SOURCES_PYTHON_LOOPS_PY_READING_H
 
+#include "src/sources/python/loops/py_calls.h"
 #include "src/sources/python/loops/py_iterators.h"
 #include "src/sources/python/loops/py_states.h"
 #include "src/sources/python/py_objects.h"
@@ -11,6 +12,7 @@ enum { PY_FRAMES_AT_ONCE = 16 };
 struct py_loops {
 	struct py_iterators iterators;
 	struct py_states states;
+	struct py_calls calls;
 	struct py_entries globals; /* of the dict that was read last */
 	bool has_globals;
 	struct py_loop_frame frames[PY_FRAMES_AT_ONCE];
