@@ -514,8 +514,9 @@ START_TEST(passes_within_an_epoch_of_the_loop_are_no_epochs)
 }
 END_TEST
 
-/* Passes of LOOP_LENGTH batches, each an epoch as published. Those of the loop have the numbers from `first` on; `each`:
- * passes in an epoch of it, 0: it begins anew with each pass. How many there are is read in the last one only. */
+/* Passes of LOOP_LENGTH batches, each an epoch as published. Those of the loop have the numbers from `first` on;
+ * `each`: passes in an epoch of it, 0: it begins anew with each pass. How many there are is read in the last one only.
+ */
 static void passes_beside_a_loop(struct script *script, uint32_t first, uint32_t passes, uint32_t each)
 {
 	script_meta(script, "epochs_are_passes", "True");

@@ -15,8 +15,7 @@ static void start(void)
 	limits = (struct stacks_limits){ .next = 0 };
 	loops = (struct stacks_loops){ .seen_count = 1, .read_ns = 5 };
 	loops.seen[0] =
-		(struct seen){ .loop = { .kind = PY_LOOP_ENUMERATE, .code = CODE, .line = LINE, .has_loader = true },
-			.read_ns = 5 };
+		(struct seen){ .loop = { .kind = PY_LOOP_ENUMERATE, .code = CODE, .line = LINE, .loader = 1 }, .read_ns = 5 };
 }
 
 static struct py_counted pass(uint64_t serial, uint64_t yielded, uint64_t length)

@@ -53,8 +53,7 @@ bool py_class_attribute_find(
 		remote_word(process->pid, type + TYPE_DICT, &dict) && py_dict_find(process, dict, name, out);
 }
 
-bool py_slot_find(
-	const struct py_process *process, uint64_t object, uint64_t type, const char *name, uint64_t *address)
+bool py_slot_find(const struct py_process *process, uint64_t object, uint64_t type, const char *name, uint64_t *address)
 {
 	struct member {
 		uint64_t name;

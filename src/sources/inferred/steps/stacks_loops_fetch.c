@@ -50,13 +50,34 @@ static bool may_gather(struct stacks_loops *loops, const struct py_counted *coun
 		is_own(file);
 }
 
-/* `batches = iter(loader)`, `for x in batches:` */
-static bool is_iterated(const struct stacks_loops *loops, const struct py_counted *counted)
+static bool was_iterated(const struct stacks_loops *loops, const struct py_counted *counted)
 {
-	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (seen->loop.has_loader && seen->loop.object == counted->iterator)
+	for (size_t i = 0; i < STACKS_ITERATED_MAX && counted->sampler; i++)
+		if (loops->iterated[i].sampler == counted->sampler && loops->iterated[i].code == counted->code)
 			return true;
 	return false;
+}
+
+static bool is_in_loop(const struct stacks_loops *loops, uint64_t iterator)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (seen->loop.loader && seen->loop.loader == iterator)
+			return true;
+	return false;
+}
+
+/* `batches = iter(loader)`, `for x in batches:`; `bar = tqdm(enumerate(loader))`, `for i, x in bar:`. The passes of a
+ * loader in one function are alike. */
+static bool is_iterated(struct stacks_loops *loops, const struct py_counted *counted)
+{
+	if (was_iterated(loops, counted))
+		return true;
+	if (!is_in_loop(loops, counted->iterator))
+		return false;
+	size_t at = loops->iterated_next++ % STACKS_ITERATED_MAX;
+	loops->iterated[at].sampler = counted->sampler;
+	loops->iterated[at].code = counted->code;
+	return true;
 }
 
 /* `batch = next(self.batches)`, or one that gathers several of them, in the function that calls this generator. */
@@ -116,7 +137,7 @@ bool stacks_loops_is_behind(struct stacks_loops *loops, const struct py_counted 
 		struct py_loop loop = seen->loop;
 		bool is_its = (loop.code == counted->code && loop.line == line) ||
 			(loop.code == counted->caller_code && loop.line == caller_line);
-		if (is_its && loop.line > 0 && loop.kind == PY_LOOP_ENUMERATE && loop.has_loader && !loop.is_relative &&
+		if (is_its && loop.line > 0 && loop.kind == PY_LOOP_ENUMERATE && loop.loader && !loop.is_relative &&
 			py_loop_poll(loops->reader, &loop) == PY_LOOP_GOOD && loop.has_position &&
 			loop.position + AHEAD_MAX < counted->yielded - counted->base)
 			return true;
@@ -160,7 +181,7 @@ enum stacks_ending stacks_loops_ending(
 	for (size_t i = 0; loops && counted->code && i < loops->seen_count; i++) {
 		const struct py_loop *loop = &loops->seen[i].loop;
 		bool is_its_line =
-			counted->line ? loop->line == counted->line : loops->seen[i].read_ns == loops->read_ns && loop->has_loader;
+			counted->line ? loop->line == counted->line : loops->seen[i].read_ns == loops->read_ns && loop->loader;
 		if (loop->code != counted->code || !is_its_line || (!loop->is_zipped && !loop->may_end_early))
 			continue;
 		*length = loop->length;

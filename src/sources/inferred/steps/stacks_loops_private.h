@@ -4,7 +4,13 @@
 
 #include "src/sources/inferred/steps/stacks_loops.h"
 
-enum { STACKS_SEEN_MAX = 96, STACKS_DEPTH_MAX = 8, STACKS_TEXT_SIZE = 128, STACKS_AROUND_MAX = 16 };
+enum {
+	STACKS_SEEN_MAX = 96,
+	STACKS_DEPTH_MAX = 8,
+	STACKS_TEXT_SIZE = 128,
+	STACKS_AROUND_MAX = 16,
+	STACKS_ITERATED_MAX = 8
+};
 
 /* What a range of epochs begins with, if it is not known to begin with its first item. */
 enum stacks_first { STACKS_FIRST_UNKNOWN, STACKS_FIRST_ZERO, STACKS_FIRST_ONE };
@@ -93,6 +99,11 @@ struct stacks_loops {
 		unsigned depth;
 	} around[STACKS_AROUND_MAX];
 	size_t around_count;
+	/* DataLoaders that a loop was seen to iterate over, and in which code; a new one replaces the oldest. */
+	struct {
+		uint64_t sampler, code;
+	} iterated[STACKS_ITERATED_MAX];
+	size_t iterated_next;               /* modulo STACKS_ITERATED_MAX */
 	unsigned reads, trained, optimized; /* readings; samples in training, of which in the optimizer */
 	unsigned turns, updates;            /* samples in training, in the optimizer, after one that was not */
 	bool has_torch, was_training, was_optimizer;

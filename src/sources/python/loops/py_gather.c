@@ -48,7 +48,7 @@ static bool read_waiting(
 static bool can_divide(const struct py_loop *source)
 {
 	const struct py_loop_guards *guards = &source->guards;
-	return source->has_position && !source->is_relative && !source->has_loader && guards->form != PY_FORM_INT &&
+	return source->has_position && !source->is_relative && !source->loader && guards->form != PY_FORM_INT &&
 		!guards->divisor && !guards->ahead && !guards->round;
 }
 
@@ -107,7 +107,7 @@ bool py_gather_groups(const struct py_measuring *at, uint64_t slot, uint64_t tup
 	if (count < 2 || !py_size_read(at->iterators->process, tuple, &size) || size < count || size > INT32_MAX)
 		return false;
 	py_measure_inner(at, items[0], &inner);
-	out->has_loader = inner.has_loader;
+	out->loader = inner.loader;
 	if (!can_divide(&inner) || !py_loop_guard_word(&out->guards, slot, tuple))
 		return true;
 	py_measure_adopt(out, &inner);

@@ -245,7 +245,7 @@ void py_measure_adopt(struct py_loop *out, const struct py_loop *inner)
 	out->is_relative = inner->is_relative;
 	out->position = out->has_position ? inner->position : 0;
 	out->length = out->has_position ? inner->length : 0;
-	out->has_loader = inner->has_loader;
+	out->loader = inner->loader;
 	out->is_learning = inner->is_learning;
 	out->is_zipped |= inner->is_zipped;
 	out->may_end_early |= inner->may_end_early;
@@ -257,7 +257,7 @@ static void measure_enumerate(const struct py_measuring *at, uint64_t object, st
 	if (!py_measure_source(at, object, PY_FORM_INDEX, out))
 		return;
 	py_measure_inner(at, out->guards.value[3], &inner);
-	out->has_loader = inner.has_loader;
+	out->loader = inner.loader;
 	out->is_zipped = inner.is_zipped;
 	out->may_end_early = inner.may_end_early;
 	out->is_relative = !py_measure_origin_of_call(at, "enumerate", 2, &out->guards.origin);
@@ -285,12 +285,13 @@ static void measure_parts(const struct py_measuring *at, uint64_t object, uint32
 	size_t count =
 			   remote_word(process->pid, object + offset, &tuple) ? py_items_read(process, tuple, items, PARTS_MAX) : 0,
 		   chosen = PARTS_MAX;
-	bool has_loader = false, is_moving = false;
+	uint64_t loader = 0;
+	bool is_moving = false;
 	if (count > 0 && py_gather_groups(at, object + offset, tuple, items, count, out))
 		return;
 	for (size_t i = 0; i < count; i++) {
 		py_measure_inner(at, items[i], &parts[i]);
-		has_loader |= parts[i].has_loader;
+		loader = loader ? loader : parts[i].loader;
 		is_moving |= parts[i].guards.is_moving;
 		if (!parts[i].has_position)
 			continue;
@@ -299,12 +300,12 @@ static void measure_parts(const struct py_measuring *at, uint64_t object, uint32
 		if (parts[i].has_remaining && parts[i].remaining < left)
 			left = parts[i].remaining;
 	}
-	out->has_loader = has_loader;
+	out->loader = loader;
 	if (chosen == PARTS_MAX || !py_loop_guard_word(&out->guards, object + offset, tuple))
 		return;
 	bool is_settled = !at->is_moving && !is_moving;
 	py_measure_adopt(out, &parts[chosen]);
-	out->has_loader = has_loader;
+	out->loader = loader;
 	out->length = out->has_position && is_settled && !out->is_relative && left != UINT64_MAX && count < PARTS_MAX
 		? out->position + left
 		: 0;
@@ -469,7 +470,7 @@ static void measure(const struct py_measuring *at, uint64_t object, struct py_lo
 {
 	out->object = object;
 	switch (at->class) {
-	case PY_CLASS_LOADER: out->has_loader = true; break;
+	case PY_CLASS_LOADER: out->loader = object; break;
 	case PY_CLASS_RANGE:
 		out->kind = PY_LOOP_RANGE;
 		py_measure_range(at, object, out);

@@ -27,7 +27,7 @@ static void measure_islice(const struct py_measuring *at, uint64_t object, struc
 		return;
 	uint64_t stop = out->guards.value[4];
 	py_measure_inner(at, out->guards.value[2], &inner);
-	out->has_loader = inner.has_loader;
+	out->loader = inner.loader;
 	out->may_end_early = true;
 	out->is_relative = !py_measure_call_of(at, "islice") || at->loop->iterated.argument_count != 2;
 	py_measure_position(at, out);
@@ -50,7 +50,7 @@ static void measure_wrapped(
 	if (!remote_word(at->iterators->process->pid, object + offset, &iterator) || !iterator)
 		return;
 	py_measure_inner(at, iterator, &inner);
-	out->has_loader = inner.has_loader;
+	out->loader = inner.loader;
 	out->is_zipped = inner.is_zipped;
 	out->may_end_early = inner.may_end_early || at->class == PY_CLASS_TAKEWHILE;
 	if (!inner.has_position || !py_loop_guard_word(&out->guards, object + offset, iterator))
@@ -123,16 +123,16 @@ static void measure_zip_longest(const struct py_measuring *at, uint64_t object, 
 		if (!items[i])
 			continue;
 		py_measure_inner(at, items[i], &part);
-		out->has_loader |= part.has_loader;
+		out->loader = out->loader ? out->loader : part.loader;
 		is_known &= part.has_remaining && !part.guards.is_moving;
 		if (!longest.has_position || part.remaining > longest.remaining)
 			longest = part;
 	}
-	bool has_loader = out->has_loader;
+	uint64_t loader = out->loader;
 	if (!is_known || !longest.has_position || !py_loop_guard_word(&out->guards, object + PARTS_OF_ZIP_LONGEST, tuple))
 		return;
 	py_measure_adopt(out, &longest);
-	out->has_loader = has_loader;
+	out->loader = loader;
 }
 
 static bool has_generator(const struct py_loop_guards *guards)

@@ -78,15 +78,15 @@ struct py_loop {
 	uint64_t frame, code;
 	uint64_t slot;   /* address of the word that holds the iterator, the int, or of a bar or a state its attribute */
 	uint64_t object; /* the iterator; the bar; the state; what has the int as attribute or item; 0 for other ints */
-	/* Of an int its variable, or "train_step()"; of a bar or a state its variable and the attribute ("pbar.n", "state.global_step"); ""
-	 * for an iterator on the value stack. Cleaned UTF-8. */
+	/* Of an int its variable, or "train_step()"; of a bar or a state its variable and the attribute ("pbar.n",
+	 * "state.global_step"); "" for an iterator on the value stack. Cleaned UTF-8. */
 	char name[PY_LOOP_NAME_SIZE];
 	/* False: the position is unknown (yet: a poll may find it). */
 	bool has_position;
 	/* It will have one, or be known to have none, after a few more readings. */
 	bool is_learning;
-	/* Its items come from a torch DataLoader, which py_counter.h counts too. */
-	bool has_loader;
+	/* The iterator of a torch DataLoader that its items come from, which py_counter.h counts too; 0 = none. */
+	uint64_t loader;
 	/* zip: it ends with the first of several. islice, takewhile: it may end before what it iterates over. */
 	bool is_zipped, may_end_early;
 	/* The position counts from an unknown start: only its differences are true. The length is then unknown. */
