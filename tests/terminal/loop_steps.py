@@ -62,6 +62,7 @@ UNSEEN = {
     'unreadable': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'layers': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'library': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
+    'untrained': r'no backward pass and no optimizer has run yet: key s or --loop chooses a loop that counts',
     'waiting': r'unseen.py:\d+ waits: other threads or processes do the work',
 }
 WHY_S = 30

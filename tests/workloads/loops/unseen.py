@@ -1,4 +1,4 @@
-"""Work that no Python loop shows, or none whose count can be read: unseen.py recursion|native|unreadable|layers|library|waiting."""
+"""Work that no Python loop shows, or none whose count can be read: unseen.py recursion|native|unreadable|layers|library|waiting|untrained."""
 import hashlib
 import os
 import sys
@@ -51,6 +51,15 @@ def waiting():
     thread.join()
 
 
+def untrained():
+    """A function of PyTorch, by its file, in a loop that can be counted."""
+    names = {'sleep': time.sleep}
+    exec(compile('def relu(x):\n    sleep(0.02)', '/lib/site-packages/torch/nn/functional.py', 'exec'), names)
+    for number in range(100000):
+        names['relu'](number)
+
+
 if __name__ == '__main__':
     sys.setrecursionlimit(10000)
-    {'recursion': recursion, 'native': native, 'unreadable': unreadable, 'layers': layers, 'library': library, 'waiting': waiting}[sys.argv[1]]()
+    {'recursion': recursion, 'native': native, 'unreadable': unreadable, 'layers': layers, 'library': library, 'waiting': waiting,
+     'untrained': untrained}[sys.argv[1]]()

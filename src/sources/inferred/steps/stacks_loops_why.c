@@ -161,11 +161,26 @@ static bool lacks_chosen(const struct stacks_loops *loops)
 	return loops->wanted && !loops->steps && loops->why.samples >= READINGS_MIN;
 }
 
+/* PyTorch runs, and a loop goes on: it may be an evaluation, or a method without gradients. */
+static bool lacks_training(const struct stacks_loops *loops)
+{
+	bool goes_on = false;
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		goes_on |= seen->advanced > 0 && stacks_loop_quality(seen) >= 0;
+	return goes_on && loops->has_torch && loops->trained == 0 && !loops->steps &&
+		loops->why.samples >= READINGS_MIN &&
+		loops->why.counts[STACKS_WHY_UNKNOWN] >= MAJORITY_RATIO * loops->why.samples;
+}
+
 bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 {
 	const struct stacks_why_at *at = loops->why.at;
 	if (lacks_chosen(loops)) {
 		snprintf(out, size, "pmtop has found no loop at %s: key s lists the others", loops->wanted);
+		return true;
+	}
+	if (lacks_training(loops)) {
+		snprintf(out, size, "no backward pass and no optimizer has run yet: key s or --loop chooses a loop that counts");
 		return true;
 	}
 	for (size_t i = STACKS_WHY_UNKNOWN + 1; i < STACKS_WHYS; i++) {
