@@ -27,6 +27,7 @@ EXPECTED = {
     'generator': ('for x in batches(150)', True, 299, 150),
     'batch_sampler': ('for chosen in BatchSampler(RandomSampler(range(len(data))), 128, drop_last=False)', True, 400, 100),
     'gathers': ('for x in batches(64)', True, 400, 100),
+    'own_iterator': ('for x in batches', True, 400, 100),
     'policy': ('for iteration in range(1, 20000)', True, None, None),
     'plain': ('for it in range(start, 1000000)', False, None, None),
     'gathered': ('for number, batches in enumerate(gathered(endless(), 2))', True, None, None),
@@ -69,7 +70,7 @@ WHY_S = 30
 # So many at a time: scripts that take a whole CPU, with less right to it than pmtop and other tests have; and those that mostly sleep.
 BUSY, SLEEPING = threading.Semaphore(2), threading.Semaphore(3)
 NICE = ['nice', '-n', '5']
-IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'log_every', 'full_batch', 'gathered', 'site-packages/library_iterator', 'site-packages/library_cycle']
+IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'log_every', 'full_batch', 'gathered', 'site-packages/library_iterator', 'site-packages/library_cycle', 'own_iterator']
 VALIDATES = {'one_function'}   # with the same line
 
 

@@ -202,18 +202,6 @@ def generators():
     loops_generators.counted(ticker, PAUSE)
 
 
-def irregular():
-    loops_generators.irregular(log)
-
-
-def gathers():
-    loops_generators.gathers(ticker)
-
-
-def calls():
-    loops_generators.calls(log, PAUSE)
-
-
 def whiles():
     iter_num = 0
     while True:
@@ -237,10 +225,6 @@ def whiles():
         at += size  # int whiles.at
         added += 1
         log('whiles.at', added)
-
-
-def attributes():
-    loops_generators.attributes(log, PAUSE)
 
 
 def blocks():
@@ -539,13 +523,17 @@ def losses():
         log('losses.loss', loss)
 
 
-KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, irregular, gathers, calls, whiles, attributes, blocks, handled, leaving, comprehensions, recursion, closures, module,
+KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, whiles, blocks, handled, leaving, comprehensions, recursion, closures, module,
          globals_, extended, bars, rich_bars, states, hostile, dying, coroutines, losses]
+
+
+ELSEWHERE = {'irregular': lambda: loops_generators.irregular(log), 'gathers': lambda: loops_generators.gathers(ticker), 'own': lambda: loops_generators.own(ticker),
+             'calls': lambda: loops_generators.calls(log, PAUSE), 'attributes': lambda: loops_generators.attributes(log, PAUSE)}
 
 
 def main():
     global PAUSE
-    kind = {function.__name__: function for function in KINDS}[sys.argv[1]]
+    kind = {**{function.__name__: function for function in KINDS}, **ELSEWHERE}[sys.argv[1]]
     PAUSE = float(sys.argv[3]) if len(sys.argv) > 3 else PAUSE
     print('ready', flush=True)
     sys.stdin.readline()

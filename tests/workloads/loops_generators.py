@@ -184,6 +184,86 @@ def gathers(ticker):
         tick()
 
 
+class Batches:
+    """Begins anew with each loop; what it has delivered in all goes on."""
+
+    def __init__(self, count):
+        self.total, self.index, self.count = 1000, 0, count
+
+    def __iter__(self):
+        self.index = 0
+        return self
+
+    def __next__(self):
+        if self.index >= self.count:
+            raise StopIteration
+        self.index += 1
+        self.total += 1
+        return self.index
+
+
+class Slices:
+    def __init__(self, count, size):
+        self.start, self.batch_size, self.count = 0, size, count
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.start >= self.count:
+            self.start = 0
+            raise StopIteration
+        items = range(self.start, self.start + self.batch_size)
+        self.start += self.batch_size
+        return items
+
+
+class Derived64(Slices):
+    __slots__ = ('at',)
+
+    def __iter__(self):
+        self.at = 0
+        return self
+
+    def __next__(self):
+        if self.at == 1280:
+            self.at += 64
+            return None
+        if self.at > 1280:
+            raise StopIteration
+        self.at += 64
+        return self.at
+
+
+class ByTokens(Batches):
+    def __next__(self):
+        if self.index >= self.count:
+            raise StopIteration
+        self.index += 1 + self.index % 3
+        return self.index
+
+
+def own(ticker):
+    """Iterators of classes of the program. Of the last one the position must remain unknown."""
+    batches, slices = Batches(25), Slices(1210, 60)
+    for _ in range(2):
+        tick = ticker('own.by_one')
+        for _ in batches:  # loop own.by_one
+            tick()
+        tick = ticker('own.by_size')
+        for _ in slices:  # loop own.by_size
+            tick()
+    tick = ticker('own.two_ways')
+    for _ in Derived64(0, 0):  # loop own.two_ways
+        tick()
+    tick = ticker('own.zipped')
+    for _ in zip(batches, Derived64(0, 0)):  # loop own.zipped
+        tick()
+    tick = ticker('own.by_tokens')
+    for _ in ByTokens(40):  # loop own.by_tokens
+        tick()
+
+
 class Seen:
     def __init__(self):
         self.step = 0

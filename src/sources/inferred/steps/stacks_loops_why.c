@@ -167,8 +167,7 @@ static bool lacks_training(const struct stacks_loops *loops)
 	bool goes_on = false;
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
 		goes_on |= seen->advanced > 0 && stacks_loop_quality(seen) >= 0;
-	return goes_on && loops->has_torch && loops->trained == 0 && !loops->steps &&
-		loops->why.samples >= READINGS_MIN &&
+	return goes_on && loops->has_torch && loops->trained == 0 && !loops->steps && loops->why.samples >= READINGS_MIN &&
 		loops->why.counts[STACKS_WHY_UNKNOWN] >= MAJORITY_RATIO * loops->why.samples;
 }
 
@@ -180,7 +179,8 @@ bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 		return true;
 	}
 	if (lacks_training(loops)) {
-		snprintf(out, size, "no backward pass and no optimizer has run yet: key s or --loop chooses a loop that counts");
+		snprintf(
+			out, size, "no backward pass and no optimizer has run yet: key s or --loop chooses a loop that counts");
 		return true;
 	}
 	for (size_t i = STACKS_WHY_UNKNOWN + 1; i < STACKS_WHYS; i++) {

@@ -285,7 +285,8 @@ static void add_sum(const struct py_graph *graph, int at, struct py_bytecode *co
 	struct py_store store = { 0 };
 	if (graph->all[at].role == PY_ROLE_STORE_ATTRIBUTE && code->sum_count < PY_SUMS_MAX &&
 		py_operand_of_sum(graph, at, &store))
-		code->sums[code->sum_count++] = (struct py_sum){ graph->all[at].argument, 2 * graph->all[at].begin };
+		code->sums[code->sum_count++] =
+			(struct py_sum){ graph->all[at].argument, 2 * graph->all[at].begin, store.holder, store.added };
 }
 
 static void find_stores(const struct py_graph *graph, struct py_bytecode *code)

@@ -90,7 +90,8 @@ struct py_store {
 
 /* `x.name += 1` in no loop. */
 struct py_sum {
-	uint32_t name, offset; /* index into co_names */
+	uint32_t name, offset;           /* index into co_names */
+	struct py_operand holder, added; /* as in struct py_store */
 };
 
 /* A comparison of which one result ends its loop, without an exception, and the other one does not. */

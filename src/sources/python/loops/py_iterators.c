@@ -5,6 +5,7 @@
 #include "src/sources/python/loops/py_advance.h"
 #include "src/sources/python/loops/py_gather.h"
 #include "src/sources/python/loops/py_itertools.h"
+#include "src/sources/python/loops/py_own.h"
 #include "src/sources/python/loops/py_ranges.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
@@ -520,8 +521,14 @@ static void measure(const struct py_measuring *at, uint64_t object, struct py_lo
 		out->kind = PY_LOOP_ITERTOOLS;
 		py_itertools_measure(at, object, out);
 		break;
-	case PY_CLASS_OF_KERAS: measure_of_keras(at, object, out); /* fall through */
-	default: out->kind = PY_LOOP_OTHER; break;
+	case PY_CLASS_OF_KERAS:
+		out->kind = PY_LOOP_OTHER;
+		measure_of_keras(at, object, out);
+		break;
+	default:
+		out->kind = PY_LOOP_OTHER;
+		py_own_measure(at, object, out);
+		break;
 	}
 }
 

@@ -303,15 +303,15 @@ static bool read_loops(const struct py_process *process, const unsigned char *he
 	struct py_bytecode *bytecode = calloc(1, sizeof *bytecode);
 	if (!bytecode)
 		return false;
-	if (!parse(process, head, instructions, bytecode) || bytecode->loop_count == 0) {
+	if (!parse(process, head, instructions, bytecode) || bytecode->loop_count + bytecode->sum_count == 0) {
 		py_bytecode_release(bytecode);
 		free(bytecode);
 		return true;
 	}
 	out->bytecode = bytecode;
-	out->loop_lines = calloc(bytecode->loop_count, sizeof *out->loop_lines);
+	out->loop_lines = calloc(bytecode->loop_count + 1, sizeof *out->loop_lines);
 	out->variables = calloc(bytecode->store_count + 1, sizeof *out->variables);
-	out->calls = calloc(bytecode->loop_count, sizeof *out->calls);
+	out->calls = calloc(bytecode->loop_count + 1, sizeof *out->calls);
 	out->local_names = calloc(out->local_count + 1, sizeof *out->local_names);
 	if (!out->loop_lines || !out->variables || !out->calls || !out->local_names)
 		return false;

@@ -1,0 +1,11 @@
+/* py_own.h: iterators of a program's own classes, whose __next__ adds the same to an attribute for each item:
+ * `self.index += 1`, `self.start += self.batch_size`. Private to src/sources/python/loops. */
+#ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_OWN_H
+#define PMTOP_SOURCES_PYTHON_LOOPS_PY_OWN_H
+
+#include "src/sources/python/loops/py_iterators.h"
+
+/* Fills position and guards, if the attribute is 0 before the first item. The length remains unknown. */
+void py_own_measure(const struct py_measuring *at, uint64_t object, struct py_loop *out);
+
+#endif
