@@ -40,7 +40,7 @@ EXPECTED = {
     'irregular': {},
     'gathers': {'gathered': ('generator', 0, 101), 'chunks': ('generator', 0, 67), 'sampled': ('generator', 0, 81), 'full': ('generator', 0, 80),
                 'grouped': ('zip', 0, 100), 'longest': ('itertools', 0, 101)},
-    'own': {'by_one': ('other', 1, None), 'by_size': ('other', 1, None), 'two_ways': ('other', 0, None), 'zipped': ('zip', 0, None)},
+    'own': {'by_one': ('other', 1, 25), 'by_size': ('other', 1, 21), 'two_ways': ('other', 0, None), 'zipped': ('zip', 0, range(20, 26))},
     'whiles': {'micro': ('range', 1, 4), 'iter_num': ('int', 0, None), 'step': ('int', 0, None), 'at': ('int', 0, None)},
     'attributes': {'self.step': ('int', 0, None), 'self.state.step': ('int', 0, None), "self.counts['step']": ('int', 0, None), 'self.compared': ('int', 0, None),
                    'run[0]': ('int', 0, None), 'frozen.step': ('int', 0, None), 'kept.step': ('int', 0, None),

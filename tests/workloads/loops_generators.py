@@ -213,7 +213,7 @@ class Slices:
         if self.start >= self.count:
             self.start = 0
             raise StopIteration
-        items = range(self.start, self.start + self.batch_size)
+        items = [self.start + number for number in range(self.batch_size)]
         self.start += self.batch_size
         return items
 

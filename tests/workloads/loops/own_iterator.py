@@ -12,7 +12,7 @@ class BatchIterator:
 
     def __iter__(self):
         self.start = 0
-        self.order = torch.randperm(len(self.x))
+        self.order = torch.randperm(len(self.x)).tolist()
         return self
 
     def __next__(self):
@@ -20,7 +20,7 @@ class BatchIterator:
             raise StopIteration
         chosen = self.order[self.start:self.start + self.size]
         self.start += self.size
-        return self.x[chosen]
+        return torch.stack([self.x[number] for number in chosen])
 
 
 def note(epoch, loss):
@@ -30,7 +30,7 @@ def note(epoch, loss):
 
 def train():
     note.done = 0
-    batches, model = BatchIterator(torch.randn(6390, 300), 64), nn.Sequential(nn.Linear(300, 600), nn.ReLU(), nn.Linear(600, 300))
+    batches, model = BatchIterator([torch.randn(300) for _ in range(6390)], 64), nn.Sequential(nn.Linear(300, 600), nn.ReLU(), nn.Linear(600, 300))
     optimizer = torch.optim.Adam(model.parameters())
     for epoch in range(400):
         for x in batches:

@@ -273,6 +273,12 @@ static bool is_minus_one(const struct py_graph *graph, const struct py_instructi
 	return graph->minor == 15 && instruction->opcode == 80 && instruction->argument == 11;
 }
 
+/* The first local, which a comprehension may make a cell. */
+static bool is_self(const struct py_instruction *instruction)
+{
+	return (instruction->role == PY_ROLE_LOCAL || instruction->role == PY_ROLE_CELL) && instruction->argument == 0;
+}
+
 /* Leaves `at` before the expression. */
 static bool evaluate(const struct method *method, int *at, struct value *out)
 {
@@ -289,9 +295,10 @@ static bool evaluate(const struct method *method, int *at, struct value *out)
 		return (*at)-- > 0;
 	switch (last->role) {
 	case PY_ROLE_LOCAL:
+	case PY_ROLE_CELL:
 		out->object = method->self;
 		--*at;
-		return last->argument == 0;
+		return is_self(last);
 	case PY_ROLE_CONSTANT: --*at; return constant_of(method, last->argument, out);
 	case PY_ROLE_SMALL_INT:
 		*out = (struct value){ .is_int = true, .number = last->argument };
@@ -334,24 +341,111 @@ static bool evaluate_return(const struct method *method, struct value *out)
 												  : evaluate(method, &at, out);
 }
 
-static bool call(const struct py_process *process, uint64_t function, uint64_t self, unsigned depth, struct value *out)
+/* `method` has process, self and depth. On success its graph is to be freed. */
+static bool read_method(struct method *method, uint64_t function)
 {
+	const struct py_process *process = method->process;
 	unsigned minor = process->location.layout.minor;
-	struct method method = { .process = process, .self = self, .depth = depth };
 	uint64_t code;
 	size_t size;
-	if (depth > DEPTH_MAX || !py_is_derived(process, function, "function") ||
+	if (method->depth > DEPTH_MAX || !py_is_derived(process, function, "function") ||
 		!remote_word(process->pid, function + (minor <= 9 ? FUNCTION_CODE_9 : FUNCTION_CODE), &code) ||
 		!py_is_derived(process, code, "code") ||
-		!remote_word(process->pid, code + (minor <= 10 ? CODE_NAMES_10 : CODE_NAMES), &method.names) ||
-		!remote_word(process->pid, code + (minor <= 10 ? CODE_CONSTANTS_10 : CODE_CONSTANTS), &method.constants))
+		!remote_word(process->pid, code + (minor <= 10 ? CODE_NAMES_10 : CODE_NAMES), &method->names) ||
+		!remote_word(process->pid, code + (minor <= 10 ? CODE_CONSTANTS_10 : CODE_CONSTANTS), &method->constants))
 		return false;
 	unsigned char *bytes = py_instructions_read(process, code, &size);
-	method.graph = (struct py_graph){ .minor = minor, .opcodes = py_opcodes_of(minor) };
-	bool is_known = bytes && method.graph.opcodes && size / 2 > 0 && py_graph_make(&method.graph, bytes, size / 2) &&
-		evaluate_return(&method, out);
-	py_graph_free(&method.graph);
+	method->graph = (struct py_graph){ .minor = minor, .opcodes = py_opcodes_of(minor) };
+	bool is_read = bytes && method->graph.opcodes && size / 2 > 0 && py_graph_make(&method->graph, bytes, size / 2);
 	free(bytes);
+	if (!is_read)
+		py_graph_free(&method->graph);
+	return is_read;
+}
+
+static bool call(const struct py_process *process, uint64_t function, uint64_t self, unsigned depth, struct value *out)
+{
+	struct method method = { .process = process, .self = self, .depth = depth };
+	if (!read_method(&method, function))
+		return false;
+	bool is_known = evaluate_return(&method, out);
+	py_graph_free(&method.graph);
+	return is_known;
+}
+
+/* -- what ends an iterator -- */
+
+/* The only comparison of a method; -1: there is none, or several. */
+static int only_comparison(const struct py_graph *graph)
+{
+	int found = -1;
+	for (int i = 0; i < (int)graph->count; i++) {
+		if (graph->all[i].role != PY_ROLE_COMPARE)
+			continue;
+		if (found >= 0)
+			return -1;
+		found = i;
+	}
+	return found;
+}
+
+/* Whether an exception is raised there, before anything else is decided. */
+static bool leads_to_raise(const struct py_graph *graph, int at)
+{
+	for (unsigned i = 0; i < INSTRUCTIONS_MAX && at != PY_GRAPH_NOWHERE; i++) {
+		const struct py_instruction *instruction = &graph->all[at];
+		if (instruction->role == PY_ROLE_RAISE)
+			return true;
+		if (instruction->next[0] != PY_GRAPH_NOWHERE && instruction->next[1] != PY_GRAPH_NOWHERE)
+			return false;
+		at = instruction->next[instruction->next[0] == PY_GRAPH_NOWHERE];
+	}
+	return false;
+}
+
+static bool decides_to_raise(const struct py_graph *graph, int comparison)
+{
+	int branch = comparison + 1;
+	if (branch < (int)graph->count && graph->all[branch].role == PY_ROLE_BOOL)
+		branch++;
+	const int *next = branch < (int)graph->count ? graph->all[branch].next : NULL;
+	return next && next[0] != PY_GRAPH_NOWHERE && next[1] != PY_GRAPH_NOWHERE &&
+		leads_to_raise(graph, next[0]) != leads_to_raise(graph, next[1]);
+}
+
+/* Whether the instructions up to `at` load this attribute of self. */
+static bool is_attribute_of_self(const struct method *method, int at, const char *name)
+{
+	const struct py_graph *graph = &method->graph;
+	char text[NAME_SIZE];
+	return at >= 1 && graph->all[at].role == PY_ROLE_ATTRIBUTE && is_self(&graph->all[at - 1]) &&
+		name_of(method, graph->all[at].argument >> (graph->minor >= 12), text) && strcmp(text, name) == 0;
+}
+
+static bool evaluate_limit(const struct method *method, const char *name, struct py_limit *out)
+{
+	enum { LESS_OR_EQUAL = 1, GREATER = 4 }; /* dis.cmp_op */
+	const struct py_graph *graph = &method->graph;
+	int comparison = only_comparison(graph), at = comparison - 1;
+	struct value limit;
+	int64_t number;
+	if (comparison < 1 || !decides_to_raise(graph, comparison) || !evaluate(method, &at, &limit) ||
+		!is_int(method->process, &limit, &number) || number <= 0 || !is_attribute_of_self(method, at, name))
+		return false;
+	uint32_t relation = graph->all[comparison].argument >> (graph->minor >= 13 ? 5 : graph->minor == 12 ? 4 : 0);
+	out->limit = (uint64_t)number + (relation == LESS_OR_EQUAL || relation == GREATER);
+	out->offset = 2 * graph->all[comparison].begin;
+	return true;
+}
+
+bool py_size_limit(
+	const struct py_process *process, uint64_t function, uint64_t self, const char *name, struct py_limit *out)
+{
+	struct method method = { .process = process, .self = self };
+	if (!read_method(&method, function))
+		return false;
+	bool is_known = evaluate_limit(&method, name, out);
+	py_graph_free(&method.graph);
 	return is_known;
 }
 

@@ -9,4 +9,16 @@
  * instructions are read. False: unknown. */
 bool py_size_of(const struct py_process *process, uint64_t object, uint64_t *out);
 
+/* offset: of the comparison, in bytes. */
+struct py_limit {
+	uint64_t limit;
+	uint32_t offset;
+};
+
+/* The smallest int in self's attribute of this name with which a method raises: `if self.index >= len(self.items):
+ * raise StopIteration`. Its only comparison must decide that, and the other side be as in py_size_of. False: unknown.
+ */
+bool py_size_limit(
+	const struct py_process *process, uint64_t function, uint64_t self, const char *name, struct py_limit *out);
+
 #endif

@@ -22,12 +22,25 @@ struct py_gathers {
 	} known[PY_GATHERS_RETAINED];
 };
 
+/* What py_own.c has read of an iterator, for a while. */
+enum { PY_OWN_RETAINED = 8 };
+struct py_own {
+	size_t next; /* a new one replaces this one, modulo PY_OWN_RETAINED */
+	struct py_own_known {
+		uint64_t object, type;
+		int64_t until_ns;
+		char name[PY_LOOP_NAME_SIZE]; /* of the attribute that counts; "": there is none */
+		uint64_t by, length;          /* what is added for each item; items, 0 = unknown */
+	} known[PY_OWN_RETAINED];
+};
+
 struct py_iterators {
 	const struct py_process *process;
 	struct py_loop_codes *codes;
 	struct py_classes classes;
 	struct py_attributes attributes;
 	struct py_gathers gathers;
+	struct py_own own;
 };
 
 /* Reads the frame of a suspended generator, with the classes of what it holds. False: it has ended, or has no loops. */

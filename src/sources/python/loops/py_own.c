@@ -1,36 +1,41 @@
 #include "src/sources/python/loops/py_own.h"
 
-#include <string.h>
+#include <stdio.h>
 
+#include "src/base/clock.h"
+#include "src/sources/python/code/py_size.h"
 #include "src/sources/python/loops/py_operands.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
 /* Of a function its code (Include/cpython/funcobject.h, Include/funcobject.h). */
 enum { FUNCTION_CODE_9 = 16, FUNCTION_CODE = 48, NEWEST_9 = 9 };
+#define KNOWN_NS (NS_PER_S / 2)
 
 /* Of the class itself, or of the first one that it is derived from. */
-static const struct py_loop_code *code_of_next(struct py_iterators *iterators, uint64_t type)
+static const struct py_loop_code *code_of_next(struct py_iterators *iterators, uint64_t type, uint64_t *method)
 {
 	const struct py_process *process = iterators->process;
 	uint32_t at = process->location.layout.minor <= NEWEST_9 ? FUNCTION_CODE_9 : FUNCTION_CODE;
-	uint64_t bases[PY_BASES_MAX], function, code;
+	uint64_t bases[PY_BASES_MAX], code;
 	size_t count = py_bases_read(process, type, bases);
 	for (size_t i = 0; i < count; i++) {
 		struct py_attribute attribute = { .slot = 0 };
 		if (!py_class_attribute_find(process, bases[i], "__next__", &attribute))
 			continue;
-		return remote_word(process->pid, attribute.slot, &function) && py_is_derived(process, function, "function") &&
-				remote_word(process->pid, function + at, &code)
+		return remote_word(process->pid, attribute.slot, method) && py_is_derived(process, *method, "function") &&
+				remote_word(process->pid, *method + at, &code)
 			? py_loop_code_checked(iterators->codes, code)
 			: NULL;
 	}
 	return NULL;
 }
 
+/* A comprehension may make it a cell. */
 static bool is_of_self(const struct py_operand *operand, size_t name_count)
 {
-	return operand->role == PY_ROLE_LOCAL && operand->index == 0 && operand->name_count == name_count;
+	return (operand->role == PY_ROLE_LOCAL || operand->role == PY_ROLE_CELL) && operand->index == 0 &&
+		operand->name_count == name_count;
 }
 
 /* In a loop it may be added several times, or never. */
@@ -71,47 +76,76 @@ static uint64_t added_by(
 	return is_read ? value : 0;
 }
 
-static bool take(struct py_iterators *iterators, const struct py_loop_code *code, const struct py_sum *sum,
-	uint64_t object, struct py_loop *out)
+/* In items; 0 = unknown. What is added before the comparison is that of no item when it ends. */
+static uint64_t length_of(const struct py_process *process, uint64_t method, uint64_t object, const char *name,
+	const struct py_sum *sum, uint64_t by)
 {
-	char name[PY_LOOP_NAME_SIZE];
-	struct py_attribute attribute;
-	uint64_t value, by = added_by(iterators, code, &sum->added, object);
-	if (by == 0 || !name_at(iterators->process, code, sum->name, name) ||
-		!py_attributes_get(&iterators->attributes, object, name, &attribute, &out->guards.source) ||
-		!py_int_read(iterators->process, out->guards.source, &value) || value % by != 0)
-		return false;
-	for (size_t i = 0; i < attribute.guard_count; i++)
-		if (!py_loop_guard_word(&out->guards, attribute.guards[i].address, attribute.guards[i].word))
-			return false;
-	out->guards.form = PY_FORM_INT;
-	out->guards.slot = attribute.slot;
-	out->guards.divisor = by;
-	out->guards.is_composite = true;
-	out->has_position = true;
-	out->position = value / by;
-	return true;
+	struct py_limit found;
+	if (!py_size_limit(process, method, object, name, &found))
+		return 0;
+	return (found.limit + by - 1) / by - (sum->offset < found.offset);
 }
 
-/* Of several attributes the smallest: others may count the items of all passes. */
+/* Of several attributes the one that is smallest now: others may count the items of all passes. */
+static void find(struct py_iterators *iterators, struct py_own_known *out)
+{
+	const struct py_process *process = iterators->process;
+	uint64_t method, value, smallest = UINT64_MAX;
+	const struct py_loop_code *code = code_of_next(iterators, out->type, &method);
+	size_t count = code && code->bytecode && !code->bytecode->is_generator ? code->bytecode->sum_count : 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct py_sum *sum = &code->bytecode->sums[i];
+		char name[PY_LOOP_NAME_SIZE];
+		uint64_t by = is_only_sum(code->bytecode, sum) ? added_by(iterators, code, &sum->added, out->object) : 0;
+		if (by == 0 || !name_at(process, code, sum->name, name) ||
+			!py_attributes_int(&iterators->attributes, out->object, name, &value) || value / by >= smallest)
+			continue;
+		smallest = value / by;
+		snprintf(out->name, sizeof out->name, "%s", name);
+		out->by = by;
+		out->length = length_of(process, method, out->object, name, sum, by);
+	}
+}
+
+static const struct py_own_known *known_of(struct py_iterators *iterators, uint64_t object, uint64_t type)
+{
+	struct py_own *own = &iterators->own;
+	struct py_own_known *known = NULL;
+	int64_t now_ns = clock_monotonic_ns();
+	for (size_t i = 0; i < PY_OWN_RETAINED && !known; i++)
+		known = own->known[i].object == object && own->known[i].type == type ? &own->known[i] : NULL;
+	if (known && now_ns < known->until_ns)
+		return known;
+	known = known ? known : &own->known[own->next++ % PY_OWN_RETAINED];
+	*known = (struct py_own_known){ .object = object, .type = type, .until_ns = now_ns + KNOWN_NS };
+	find(iterators, known);
+	return known;
+}
+
 void py_own_measure(const struct py_measuring *at, uint64_t object, struct py_loop *out)
 {
 	struct py_iterators *iterators = at->iterators;
 	const struct py_process *process = iterators->process;
-	uint64_t type;
-	const struct py_loop_code *code = remote_word(process->pid, object + process->location.layout.object_type, &type)
-		? code_of_next(iterators, type)
-		: NULL;
-	if (!code || !code->bytecode || code->bytecode->is_generator)
+	struct py_loop found = *out;
+	struct py_attribute attribute;
+	uint64_t type, value;
+	if (!remote_word(process->pid, object + process->location.layout.object_type, &type))
 		return;
-	struct py_loop best = { .has_position = false };
-	for (size_t i = 0; i < code->bytecode->sum_count; i++) {
-		struct py_loop found = *out;
-		if (is_only_sum(code->bytecode, &code->bytecode->sums[i]) &&
-			take(iterators, code, &code->bytecode->sums[i], object, &found) &&
-			(!best.has_position || found.position < best.position))
-			best = found;
-	}
-	if (best.has_position)
-		*out = best;
+	const struct py_own_known *known = known_of(iterators, object, type);
+	if (!*known->name ||
+		!py_attributes_get(&iterators->attributes, object, known->name, &attribute, &found.guards.source) ||
+		!py_int_read(process, found.guards.source, &value) || value % known->by != 0)
+		return;
+	for (size_t i = 0; i < attribute.guard_count; i++)
+		if (!py_loop_guard_word(&found.guards, attribute.guards[i].address, attribute.guards[i].word))
+			return;
+	found.guards.form = PY_FORM_INT;
+	found.guards.slot = attribute.slot;
+	found.guards.divisor = known->by;
+	found.guards.is_composite = true;
+	found.has_position = true;
+	found.position = value / known->by;
+	found.length = known->length;
+	py_iterator_set_remaining(&found);
+	*out = found;
 }

@@ -5,7 +5,8 @@
 
 #include "src/sources/python/loops/py_iterators.h"
 
-/* Fills position and guards, if the attribute is 0 before the first item. The length remains unknown. */
+/* Fills position and guards, if the attribute is 0 before the first item; and the length, if a comparison with it ends
+ * the iterator. */
 void py_own_measure(const struct py_measuring *at, uint64_t object, struct py_loop *out);
 
 #endif
