@@ -40,7 +40,7 @@ EXPECTED = {
     'irregular': {},
     'gathers': {'gathered': ('generator', 0, 101), 'chunks': ('generator', 0, 67), 'sampled': ('generator', 0, 81), 'full': ('generator', 0, 80),
                 'grouped': ('zip', 0, 100), 'longest': ('itertools', 0, 101)},
-    'own': {'by_one': ('other', 1, 25), 'by_size': ('other', 1, 21), 'two_ways': ('other', 0, None), 'zipped': ('zip', 0, range(20, 26))},
+    'own': {'by_one': ('other', 1, 25), 'by_size': ('other', 1, 21), 'two_ways': ('other', 0, None), 'single': ('other', 0, 30), 'zipped': ('zip', 0, range(20, 26))},
     'whiles': {'micro': ('range', 1, 4), 'iter_num': ('int', 0, None), 'step': ('int', 0, None), 'at': ('int', 0, None)},
     'attributes': {'self.step': ('int', 0, None), 'self.state.step': ('int', 0, None), "self.counts['step']": ('int', 0, None), 'self.compared': ('int', 0, None),
                    'run[0]': ('int', 0, None), 'frozen.step': ('int', 0, None), 'kept.step': ('int', 0, None),
@@ -232,7 +232,7 @@ def reads_kind(python, kind, pause, minor, **more):
         known = {one for one in seen if LINES.get((one.file, one.line)) == 'irregular.items' and is_good(one) and not one.is_in_generator}
         assert {one.kind for one in known} <= {'generator', 'int'}, known
         assert not pause or any(one.kind == 'generator' and not one.has_position for one in seen), 'an unknown position hides the loop'
-    known = [one for one in seen if LINES.get((one.file, one.line)) == 'own.by_tokens' and one.kind == 'other' and one.has_position]
+    known = [one for one in seen if LINES.get((one.file, one.line)) in ('own.by_tokens', 'own.endless', 'own.used') and one.kind == 'other' and one.has_position]
     assert not known, known[:2]
     assert not [one for one in seen if one.is_in_generator and one.kind != 'int' and not is_loop_line(one)], 'the line is of another file'
     if kind == 'hostile':

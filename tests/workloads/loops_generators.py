@@ -235,6 +235,54 @@ class Derived64(Slices):
         return self.at
 
 
+class Single:
+    """Of an older Python."""
+
+    def __init__(self, count):
+        self.items, self.at = [None] * count, 0
+
+    def __iter__(self):
+        return self
+
+    def next(self):
+        if self.at < len(self.items):
+            self.at += 1
+            return self.items[self.at - 1]
+        raise StopIteration
+
+    __next__ = next
+
+
+class Endless(Batches):
+    """It counts its passes."""
+
+    def __init__(self, count):
+        super().__init__(count)
+        self.passes, self.items = 0, iter(range(count))
+
+    def __next__(self):
+        try:
+            return next(self.items)
+        except StopIteration:
+            self.passes += 1
+            self.items = iter(range(self.count))
+            return next(self.items)
+
+
+class Used:
+    """Goes on where the loop before has left it."""
+
+    def __init__(self):
+        self.done = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.done += 1
+        return self.done
+
+
 class ByTokens(Batches):
     def __next__(self):
         if self.index >= self.count:
@@ -244,7 +292,7 @@ class ByTokens(Batches):
 
 
 def own(ticker):
-    """Iterators of classes of the program. Of the last one the position must remain unknown."""
+    """Iterators of classes of the program. Of the last three the position must remain unknown."""
     batches, slices = Batches(25), Slices(1210, 60)
     for _ in range(2):
         tick = ticker('own.by_one')
@@ -253,12 +301,28 @@ def own(ticker):
         tick = ticker('own.by_size')
         for _ in slices:  # loop own.by_size
             tick()
+    tick = ticker('own.single')
+    for _ in Single(30):  # loop own.single
+        tick()
     tick = ticker('own.two_ways')
     for _ in Derived64(0, 0):  # loop own.two_ways
         tick()
     tick = ticker('own.zipped')
     for _ in zip(batches, Derived64(0, 0)):  # loop own.zipped
         tick()
+    used = Used()
+    for _ in range(2):
+        tick = ticker('own.used')
+        for done in used:  # loop own.used
+            tick()
+            if done % 30 == 0:
+                break
+    tick = ticker('own.endless')
+    for _ in zip(range(60), Endless(20)):
+        tick()
+    for _ in Endless(20):  # loop own.endless
+        if tick() == 120:
+            break
     tick = ticker('own.by_tokens')
     for _ in ByTokens(40):  # loop own.by_tokens
         tick()

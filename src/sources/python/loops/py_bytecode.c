@@ -8,6 +8,7 @@
 #include "src/sources/python/code/py_handlers.h"
 #include "src/sources/python/code/py_instructions.h"
 #include "src/sources/python/loops/py_operands.h"
+#include "src/sources/python/loops/py_sums.h"
 #include "src/sources/python/loops/py_yields.h"
 
 enum { ARGUMENTS_MAX = 8, CANDIDATES_MAX = 8 * PY_CODE_LOOPS_MAX };
@@ -280,15 +281,6 @@ static void keep_deepest_stores(struct py_bytecode *code)
 	code->store_count = count;
 }
 
-static void add_sum(const struct py_graph *graph, int at, struct py_bytecode *code)
-{
-	struct py_store store = { 0 };
-	if (graph->all[at].role == PY_ROLE_STORE_ATTRIBUTE && code->sum_count < PY_SUMS_MAX &&
-		py_operand_of_sum(graph, at, &store))
-		code->sums[code->sum_count++] =
-			(struct py_sum){ graph->all[at].argument, 2 * graph->all[at].begin, store.holder, store.added };
-}
-
 static void find_stores(const struct py_graph *graph, struct py_bytecode *code)
 {
 	for (size_t i = 0; i < graph->count; i++) {
@@ -299,8 +291,6 @@ static void find_stores(const struct py_graph *graph, struct py_bytecode *code)
 			.offset = 2 * instruction->begin,
 			.loop = loop,
 			.is_sum = i > 0 && py_graph_adds_in_place(graph, (int)i - 1) };
-		if (loop == PY_NO_LOOP)
-			add_sum(graph, (int)i, code);
 		if (loop == PY_NO_LOOP || code->loops[loop].is_delegation)
 			continue;
 		if (store.is_sum)
@@ -392,6 +382,7 @@ static bool fill(struct py_graph *graph, struct py_bytecode *out)
 	}
 	out->is_generator = py_yields_any(graph, out);
 	find_stores(graph, out);
+	py_sums_find(graph, out);
 	forget_assigned(out);
 	keep_deepest_stores(out);
 	py_exits_find(graph, out);
@@ -407,7 +398,7 @@ bool py_bytecode_parse(
 	if (!graph.opcodes || units == 0 || instructions.size > PY_BYTES_MAX)
 		return false;
 	out->unit_count = units;
-	out->loop_count = out->store_count = out->exit_count = out->sum_count = 0;
+	out->loop_count = out->store_count = out->exit_count = out->sum_count = out->reset_count = 0;
 	out->loop_at = calloc(units, 1);
 	out->is_after_yield = calloc(units, 1);
 	bool is_good = out->loop_at && out->is_after_yield && py_graph_make(&graph, instructions.bytes, units) &&
@@ -423,7 +414,8 @@ void py_bytecode_release(struct py_bytecode *code)
 	free(code->loop_at);
 	free(code->is_after_yield);
 	code->loop_at = code->is_after_yield = NULL;
-	code->unit_count = code->loop_count = code->store_count = code->exit_count = code->sum_count = 0;
+	code->unit_count = code->loop_count = code->store_count = code->exit_count = code->sum_count = code->reset_count =
+		0;
 }
 
 int py_bytecode_loop_at(const struct py_bytecode *code, int64_t offset)

@@ -92,6 +92,12 @@ struct py_store {
 struct py_sum {
 	uint32_t name, offset;           /* index into co_names */
 	struct py_operand holder, added; /* as in struct py_store */
+	bool is_once;                    /* each way to a return has one sum of attributes of this name */
+};
+
+/* `x.name = 0` in no loop: indices into co_names, and of a constant. */
+struct py_reset {
+	uint32_t name, value;
 };
 
 /* A comparison of which one result ends its loop, without an exception, and the other one does not. */
@@ -110,11 +116,12 @@ struct py_bytecode {
 	unsigned char *loop_at;
 	unsigned char *is_after_yield;
 	bool is_generator;
-	size_t loop_count, store_count, exit_count, sum_count;
+	size_t loop_count, store_count, exit_count, sum_count, reset_count;
 	struct py_code_loop loops[PY_CODE_LOOPS_MAX];
 	struct py_store stores[PY_STORES_MAX];
 	struct py_exit exits[PY_EXITS_MAX];
 	struct py_sum sums[PY_SUMS_MAX];
+	struct py_reset resets[PY_SUMS_MAX];
 };
 
 struct py_code_bytes {

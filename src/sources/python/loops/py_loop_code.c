@@ -303,7 +303,8 @@ static bool read_loops(const struct py_process *process, const unsigned char *he
 	struct py_bytecode *bytecode = calloc(1, sizeof *bytecode);
 	if (!bytecode)
 		return false;
-	if (!parse(process, head, instructions, bytecode) || bytecode->loop_count + bytecode->sum_count == 0) {
+	if (!parse(process, head, instructions, bytecode) ||
+		bytecode->loop_count + bytecode->sum_count + bytecode->reset_count == 0) {
 		py_bytecode_release(bytecode);
 		free(bytecode);
 		return true;

@@ -1,6 +1,7 @@
 #include "src/sources/python/loops/py_own.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "src/base/clock.h"
 #include "src/sources/python/code/py_size.h"
@@ -13,7 +14,8 @@ enum { FUNCTION_CODE_9 = 16, FUNCTION_CODE = 48, NEWEST_9 = 9 };
 #define KNOWN_NS (NS_PER_S / 2)
 
 /* Of the class itself, or of the first one that it is derived from. */
-static const struct py_loop_code *code_of_next(struct py_iterators *iterators, uint64_t type, uint64_t *method)
+static const struct py_loop_code *code_of(
+	struct py_iterators *iterators, uint64_t type, const char *name, uint64_t *method)
 {
 	const struct py_process *process = iterators->process;
 	uint32_t at = process->location.layout.minor <= NEWEST_9 ? FUNCTION_CODE_9 : FUNCTION_CODE;
@@ -21,7 +23,7 @@ static const struct py_loop_code *code_of_next(struct py_iterators *iterators, u
 	size_t count = py_bases_read(process, type, bases);
 	for (size_t i = 0; i < count; i++) {
 		struct py_attribute attribute = { .slot = 0 };
-		if (!py_class_attribute_find(process, bases[i], "__next__", &attribute))
+		if (!py_class_attribute_find(process, bases[i], name, &attribute))
 			continue;
 		return remote_word(process->pid, attribute.slot, method) && py_is_derived(process, *method, "function") &&
 				remote_word(process->pid, *method + at, &code)
@@ -53,7 +55,7 @@ static bool is_only_sum(const struct py_bytecode *code, const struct py_sum *sum
 	for (size_t i = 0; i < code->sum_count; i++)
 		if (code->sums[i].name == sum->name && !py_operand_is_same(&code->sums[i].added, &sum->added))
 			return false;
-	return is_of_self(&sum->holder, 0) && !is_in_loop(code, sum->name);
+	return sum->is_once && is_of_self(&sum->holder, 0) && !is_in_loop(code, sum->name);
 }
 
 static bool name_at(
@@ -61,6 +63,39 @@ static bool name_at(
 {
 	uint64_t name;
 	return py_loop_item(process, code->names, index, &name) && py_text_read(process, name, out, PY_LOOP_NAME_SIZE);
+}
+
+enum start { START_UNKNOWN, START_ZERO, START_OTHER };
+
+/* What a method of its class sets the attribute to, if it is a constant. */
+static enum start start_of(struct py_iterators *iterators, uint64_t type, const char *method_name, const char *name)
+{
+	char text[PY_LOOP_NAME_SIZE];
+	uint64_t method, value;
+	const struct py_loop_code *code = code_of(iterators, type, method_name, &method);
+	for (size_t i = 0; code && code->bytecode && i < code->bytecode->reset_count; i++) {
+		const struct py_reset *reset = &code->bytecode->resets[i];
+		if (name_at(iterators->process, code, reset->name, text) && strcmp(text, name) == 0)
+			return py_loop_constant(iterators->process, code, reset->value, &value) && value == 0 ? START_ZERO
+																								  : START_OTHER;
+	}
+	return START_UNKNOWN;
+}
+
+/* An iterator that ends and is not set back serves one loop. Another one may go on where the loop before has left it.
+ */
+static bool begins_at_zero(struct py_iterators *iterators, uint64_t type, const char *name, bool ends)
+{
+	static const char *const methods[] = { "__iter__", "__next__", "__init__" };
+	enum { OF_ITSELF = 2 };
+	bool begins = ends;
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+		enum start start = start_of(iterators, type, methods[i], name);
+		if (start == START_OTHER)
+			return false;
+		begins |= start == START_ZERO && i < OF_ITSELF;
+	}
+	return begins;
 }
 
 /* What is added; 0 = unknown. */
@@ -91,7 +126,7 @@ static void find(struct py_iterators *iterators, struct py_own_known *out)
 {
 	const struct py_process *process = iterators->process;
 	uint64_t method, value, smallest = UINT64_MAX;
-	const struct py_loop_code *code = code_of_next(iterators, out->type, &method);
+	const struct py_loop_code *code = code_of(iterators, out->type, "__next__", &method);
 	size_t count = code && code->bytecode && !code->bytecode->is_generator ? code->bytecode->sum_count : 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct py_sum *sum = &code->bytecode->sums[i];
@@ -100,10 +135,13 @@ static void find(struct py_iterators *iterators, struct py_own_known *out)
 		if (by == 0 || !name_at(process, code, sum->name, name) ||
 			!py_attributes_int(&iterators->attributes, out->object, name, &value) || value / by >= smallest)
 			continue;
+		uint64_t length = length_of(process, method, out->object, name, sum, by);
+		if (!begins_at_zero(iterators, out->type, name, length > 0))
+			continue;
 		smallest = value / by;
 		snprintf(out->name, sizeof out->name, "%s", name);
 		out->by = by;
-		out->length = length_of(process, method, out->object, name, sum, by);
+		out->length = length;
 	}
 }
 

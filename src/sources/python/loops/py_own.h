@@ -5,8 +5,8 @@
 
 #include "src/sources/python/loops/py_iterators.h"
 
-/* Fills position and guards, if the attribute is 0 before the first item; and the length, if a comparison with it ends
- * the iterator. */
+/* Fills position and guards, if __iter__ or __next__ sets the attribute to 0, or if a comparison with it ends the
+ * iterator, which also gives the length. Not if one of these methods or __init__ sets it to another constant. */
 void py_own_measure(const struct py_measuring *at, uint64_t object, struct py_loop *out);
 
 #endif

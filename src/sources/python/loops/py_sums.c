@@ -1,0 +1,84 @@
+#include "src/sources/python/loops/py_sums.h"
+
+#include <string.h>
+
+#include "src/sources/python/loops/py_operands.h"
+
+static bool is_in_no_loop(const struct py_graph *graph, const struct py_bytecode *code, int at)
+{
+	return py_bytecode_loop_at(code, 2 * (int64_t)graph->all[at].begin) == PY_NO_LOOP;
+}
+
+static bool is_sum_of(const struct py_graph *graph, const struct py_bytecode *code, int at, uint32_t name)
+{
+	for (size_t i = 0; i < code->sum_count; i++)
+		if (code->sums[i].name == name && code->sums[i].offset == 2 * graph->all[at].begin)
+			return true;
+	return false;
+}
+
+/* What is reached on the ways that go on after `from`, up to a sum of this attribute. */
+static void reach(
+	struct py_graph *graph, const struct py_bytecode *code, int from, uint32_t name, bool *returns, bool *sums)
+{
+	size_t depth = 0;
+	memset(graph->marks, 0, graph->count);
+	graph->marks[from] = 1;
+	graph->stack[depth++] = from;
+	while (depth > 0) {
+		int at = graph->stack[--depth];
+		bool is_sum = is_sum_of(graph, code, at, name);
+		*sums |= is_sum && at != from;
+		*returns |= graph->all[at].role == PY_ROLE_STOP;
+		for (unsigned i = 0; i < PY_GRAPH_EDGES && (!is_sum || at == from); i++) {
+			int next = graph->all[at].next[i];
+			if (next == PY_GRAPH_NOWHERE || graph->marks[next])
+				continue;
+			graph->marks[next] = 1;
+			graph->stack[depth++] = next;
+		}
+	}
+}
+
+/* Each way to a return has one sum of the attribute. */
+static bool adds_once(struct py_graph *graph, const struct py_bytecode *code, uint32_t name)
+{
+	bool returns = false, sums = false, is_first = true;
+	reach(graph, code, 0, name, &returns, &is_first);
+	for (int i = 0; i < (int)graph->count; i++) {
+		bool unused = false;
+		if (is_sum_of(graph, code, i, name))
+			reach(graph, code, i, name, &unused, &sums);
+	}
+	return !returns && !sums;
+}
+
+/* `self.name = 0` */
+static void add_reset(const struct py_graph *graph, int at, struct py_bytecode *code)
+{
+	struct py_cursor cursor = { at - 1, false };
+	struct py_operand holder, value;
+	if (at < 2 || code->reset_count == PY_SUMS_MAX || !py_operand_read(graph, &cursor, &holder) ||
+		holder.name_count > 0 || !py_operand_read(graph, &cursor, &value) || value.role != PY_ROLE_CONSTANT ||
+		value.shift_sign || value.name_count > 0)
+		return;
+	code->resets[code->reset_count++] = (struct py_reset){ graph->all[at].argument, value.index };
+}
+
+void py_sums_find(struct py_graph *graph, struct py_bytecode *code)
+{
+	struct py_store store;
+	for (int i = 0; i < (int)graph->count; i++) {
+		if (graph->all[i].role != PY_ROLE_STORE_ATTRIBUTE || !is_in_no_loop(graph, code, i))
+			continue;
+		store = (struct py_store){ .index = graph->all[i].argument };
+		if (!py_operand_of_sum(graph, i, &store))
+			add_reset(graph, i, code);
+		else if (code->sum_count < PY_SUMS_MAX)
+			code->sums[code->sum_count++] = (struct py_sum){
+				.name = store.index, .offset = 2 * graph->all[i].begin, .holder = store.holder, .added = store.added
+			};
+	}
+	for (size_t i = 0; i < code->sum_count; i++)
+		code->sums[i].is_once = adds_once(graph, code, code->sums[i].name);
+}
