@@ -174,11 +174,11 @@ bool py_bound_sums(
 	int64_t offset = py_loop_offset(&process->location.layout, code, ip);
 	unsigned before = 0, behind = 0;
 	uint64_t wanted, name;
-	if (!store || store->role != PY_ROLE_STORE_ATTRIBUTE || !other || !other->bytecode ||
+	if (!store || store->role != PY_ROLE_STORE_ATTRIBUTE || !other || !other->sums ||
 		!py_loop_item(process, own->names, store->index, &wanted))
 		return false;
-	for (size_t i = 0; i < other->bytecode->sum_count; i++) {
-		const struct py_sum *sum = &other->bytecode->sums[i];
+	for (size_t i = 0; i < other->sums->sum_count; i++) {
+		const struct py_sum *sum = &other->sums->sums[i];
 		bool is_it = py_loop_item(process, other->names, sum->name, &name) && is_name(process, name, wanted);
 		before += is_it && (int64_t)sum->offset < offset;
 		behind += is_it && (int64_t)sum->offset > offset;

@@ -382,7 +382,7 @@ static bool fill(struct py_graph *graph, struct py_bytecode *out)
 	}
 	out->is_generator = py_yields_any(graph, out);
 	find_stores(graph, out);
-	py_sums_find(graph, out);
+	py_sums_find(graph, out, &out->sums);
 	forget_assigned(out);
 	keep_deepest_stores(out);
 	py_exits_find(graph, out);
@@ -398,7 +398,8 @@ bool py_bytecode_parse(
 	if (!graph.opcodes || units == 0 || instructions.size > PY_BYTES_MAX)
 		return false;
 	out->unit_count = units;
-	out->loop_count = out->store_count = out->exit_count = out->sum_count = out->reset_count = 0;
+	out->loop_count = out->store_count = out->exit_count = 0;
+	out->sums.sum_count = out->sums.reset_count = 0;
 	out->loop_at = calloc(units, 1);
 	out->is_after_yield = calloc(units, 1);
 	bool is_good = out->loop_at && out->is_after_yield && py_graph_make(&graph, instructions.bytes, units) &&
@@ -414,8 +415,7 @@ void py_bytecode_release(struct py_bytecode *code)
 	free(code->loop_at);
 	free(code->is_after_yield);
 	code->loop_at = code->is_after_yield = NULL;
-	code->unit_count = code->loop_count = code->store_count = code->exit_count = code->sum_count = code->reset_count =
-		0;
+	code->unit_count = code->loop_count = code->store_count = code->exit_count = 0;
 }
 
 int py_bytecode_loop_at(const struct py_bytecode *code, int64_t offset)

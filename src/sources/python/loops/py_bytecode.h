@@ -100,6 +100,12 @@ struct py_reset {
 	uint32_t name, value;
 };
 
+struct py_sums {
+	size_t sum_count, reset_count;
+	struct py_sum sums[PY_SUMS_MAX];
+	struct py_reset resets[PY_SUMS_MAX];
+};
+
 /* A comparison of which one result ends its loop, without an exception, and the other one does not. */
 struct py_exit {
 	int loop;
@@ -116,12 +122,11 @@ struct py_bytecode {
 	unsigned char *loop_at;
 	unsigned char *is_after_yield;
 	bool is_generator;
-	size_t loop_count, store_count, exit_count, sum_count, reset_count;
+	size_t loop_count, store_count, exit_count;
 	struct py_code_loop loops[PY_CODE_LOOPS_MAX];
 	struct py_store stores[PY_STORES_MAX];
 	struct py_exit exits[PY_EXITS_MAX];
-	struct py_sum sums[PY_SUMS_MAX];
-	struct py_reset resets[PY_SUMS_MAX];
+	struct py_sums sums;
 };
 
 struct py_code_bytes {

@@ -66,6 +66,7 @@ static void free_code(struct py_loop_code *code)
 	free(code->variables);
 	free(code->calls);
 	free(code->local_names);
+	free(code->sums);
 	free(code);
 }
 
@@ -297,24 +298,36 @@ static bool parse(const struct py_process *process, const unsigned char *head, s
 }
 
 /* False: there is no memory. */
+static bool take_sums(const struct py_sums *sums, struct py_loop_code *out)
+{
+	if (sums->sum_count + sums->reset_count == 0)
+		return true;
+	out->sums = malloc(sizeof *out->sums);
+	if (out->sums)
+		*out->sums = *sums;
+	return out->sums != NULL;
+}
+
+/* False: there is no memory. */
 static bool read_loops(const struct py_process *process, const unsigned char *head, struct py_code_bytes instructions,
 	struct py_loop_code *out)
 {
 	struct py_bytecode *bytecode = calloc(1, sizeof *bytecode);
 	if (!bytecode)
 		return false;
-	if (!parse(process, head, instructions, bytecode) ||
-		bytecode->loop_count + bytecode->sum_count + bytecode->reset_count == 0) {
+	bool is_parsed = parse(process, head, instructions, bytecode);
+	bool has_sums = is_parsed && take_sums(&bytecode->sums, out);
+	if (!is_parsed || bytecode->loop_count == 0) {
 		py_bytecode_release(bytecode);
 		free(bytecode);
-		return true;
+		return !is_parsed || has_sums;
 	}
 	out->bytecode = bytecode;
-	out->loop_lines = calloc(bytecode->loop_count + 1, sizeof *out->loop_lines);
+	out->loop_lines = calloc(bytecode->loop_count, sizeof *out->loop_lines);
 	out->variables = calloc(bytecode->store_count + 1, sizeof *out->variables);
-	out->calls = calloc(bytecode->loop_count + 1, sizeof *out->calls);
+	out->calls = calloc(bytecode->loop_count, sizeof *out->calls);
 	out->local_names = calloc(out->local_count + 1, sizeof *out->local_names);
-	if (!out->loop_lines || !out->variables || !out->calls || !out->local_names)
+	if (!has_sums || !out->loop_lines || !out->variables || !out->calls || !out->local_names)
 		return false;
 	find_names(process, head, out);
 	find_variables(process, head, out);

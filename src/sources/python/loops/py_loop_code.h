@@ -37,11 +37,12 @@ struct py_loop_code {
 	uint32_t cells; /* what to add to the index of a cell for that of its local: to 3.10 the locals before them */
 	bool is_module;
 	char *function, *file;                  /* NULL: unknown */
-	struct py_bytecode *bytecode;           /* NULL: it has no loops and no sums, or could not be read */
+	struct py_bytecode *bytecode;           /* NULL: it has no loops, or could not be read */
 	int *loop_lines;                        /* 0 = unknown */
 	struct py_loop_call *calls;             /* of its loops */
 	char (*local_names)[PY_LOOP_NAME_SIZE]; /* "": unknown */
 	struct py_loop_variable *variables;     /* of its stores */
+	struct py_sums *sums;                   /* NULL: there are none */
 };
 
 /* A frame at one moment. */

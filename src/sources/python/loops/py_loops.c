@@ -176,7 +176,7 @@ static size_t read_next_frames(struct py_loops *loops, const struct py_sample *s
 	for (; *at < sample->count && count < PY_FRAMES_AT_ONCE; ++*at) {
 		const struct py_site *site = &sample->sites[*at];
 		const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
-		if (!code || !code->bytecode || code->bytecode->loop_count == 0)
+		if (!code || !code->bytecode)
 			continue;
 		loops->frames[count].at = (struct py_activation){ site->frame, site->code };
 		loops->frames[count].code = code;

@@ -41,21 +41,21 @@ static bool is_of_self(const struct py_operand *operand, size_t name_count)
 }
 
 /* In a loop it may be added several times, or never. */
-static bool is_in_loop(const struct py_bytecode *code, uint32_t name)
+static bool is_in_loop(const struct py_bytecode *bytecode, uint32_t name)
 {
-	for (size_t i = 0; i < code->store_count; i++)
-		if (code->stores[i].role == PY_ROLE_STORE_ATTRIBUTE && code->stores[i].index == name)
+	for (size_t i = 0; bytecode && i < bytecode->store_count; i++)
+		if (bytecode->stores[i].role == PY_ROLE_STORE_ATTRIBUTE && bytecode->stores[i].index == name)
 			return true;
 	return false;
 }
 
 /* Several sums of one attribute are those of several ways through the code: all must add the same. */
-static bool is_only_sum(const struct py_bytecode *code, const struct py_sum *sum)
+static bool is_only_sum(const struct py_loop_code *code, const struct py_sum *sum)
 {
-	for (size_t i = 0; i < code->sum_count; i++)
-		if (code->sums[i].name == sum->name && !py_operand_is_same(&code->sums[i].added, &sum->added))
+	for (size_t i = 0; i < code->sums->sum_count; i++)
+		if (code->sums->sums[i].name == sum->name && !py_operand_is_same(&code->sums->sums[i].added, &sum->added))
 			return false;
-	return sum->is_once && is_of_self(&sum->holder, 0) && !is_in_loop(code, sum->name);
+	return sum->is_once && is_of_self(&sum->holder, 0) && !is_in_loop(code->bytecode, sum->name);
 }
 
 static bool name_at(
@@ -73,8 +73,8 @@ static enum start start_of(struct py_iterators *iterators, uint64_t type, const 
 	char text[PY_LOOP_NAME_SIZE];
 	uint64_t method, value;
 	const struct py_loop_code *code = code_of(iterators, type, method_name, &method);
-	for (size_t i = 0; code && code->bytecode && i < code->bytecode->reset_count; i++) {
-		const struct py_reset *reset = &code->bytecode->resets[i];
+	for (size_t i = 0; code && code->sums && i < code->sums->reset_count; i++) {
+		const struct py_reset *reset = &code->sums->resets[i];
 		if (name_at(iterators->process, code, reset->name, text) && strcmp(text, name) == 0)
 			return py_loop_constant(iterators->process, code, reset->value, &value) && value == 0 ? START_ZERO
 																								  : START_OTHER;
@@ -127,11 +127,11 @@ static void find(struct py_iterators *iterators, struct py_own_known *out)
 	const struct py_process *process = iterators->process;
 	uint64_t method, value, smallest = UINT64_MAX;
 	const struct py_loop_code *code = code_of(iterators, out->type, "__next__", &method);
-	size_t count = code && code->bytecode && !code->bytecode->is_generator ? code->bytecode->sum_count : 0;
+	size_t count = code && code->sums ? code->sums->sum_count : 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct py_sum *sum = &code->bytecode->sums[i];
+		const struct py_sum *sum = &code->sums->sums[i];
 		char name[PY_LOOP_NAME_SIZE];
-		uint64_t by = is_only_sum(code->bytecode, sum) ? added_by(iterators, code, &sum->added, out->object) : 0;
+		uint64_t by = is_only_sum(code, sum) ? added_by(iterators, code, &sum->added, out->object) : 0;
 		if (by == 0 || !name_at(process, code, sum->name, name) ||
 			!py_attributes_int(&iterators->attributes, out->object, name, &value) || value / by >= smallest)
 			continue;

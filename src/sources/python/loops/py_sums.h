@@ -6,7 +6,7 @@
 #include "src/sources/python/loops/py_bytecode.h"
 #include "src/sources/python/code/py_graph.h"
 
-/* Fills sums and resets; its loops are known. */
-void py_sums_find(struct py_graph *graph, struct py_bytecode *code);
+/* `code`: its loops are known. `out`: empty. */
+void py_sums_find(struct py_graph *graph, const struct py_bytecode *code, struct py_sums *out);
 
 #endif
