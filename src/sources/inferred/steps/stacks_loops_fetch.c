@@ -50,34 +50,13 @@ static bool may_gather(struct stacks_loops *loops, const struct py_counted *coun
 		is_own(file);
 }
 
-static bool was_iterated(const struct stacks_loops *loops, const struct py_counted *counted)
-{
-	for (size_t i = 0; i < STACKS_ITERATED_MAX && counted->sampler; i++)
-		if (loops->iterated[i].sampler == counted->sampler && loops->iterated[i].code == counted->code)
-			return true;
-	return false;
-}
-
-static bool is_in_loop(const struct stacks_loops *loops, uint64_t iterator)
+/* `batches = iter(loader)`, `for x in batches:`; `bar = tqdm(enumerate(loader))`, `for i, x in bar:` */
+static bool is_iterated(const struct stacks_loops *loops, const struct py_counted *counted)
 {
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (seen->loop.loader && seen->loop.loader == iterator)
+		if (seen->loop.loader && seen->loop.loader == counted->iterator)
 			return true;
 	return false;
-}
-
-/* `batches = iter(loader)`, `for x in batches:`; `bar = tqdm(enumerate(loader))`, `for i, x in bar:`. The passes of a
- * loader in one function are alike. */
-static bool is_iterated(struct stacks_loops *loops, const struct py_counted *counted)
-{
-	if (was_iterated(loops, counted))
-		return true;
-	if (!is_in_loop(loops, counted->iterator))
-		return false;
-	size_t at = loops->iterated_next++ % STACKS_ITERATED_MAX;
-	loops->iterated[at].sampler = counted->sampler;
-	loops->iterated[at].code = counted->code;
-	return true;
 }
 
 /* `batch = next(self.batches)`, or one that gathers several of them, in the function that calls this generator. */

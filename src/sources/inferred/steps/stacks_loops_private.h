@@ -99,11 +99,6 @@ struct stacks_loops {
 		unsigned depth;
 	} around[STACKS_AROUND_MAX];
 	size_t around_count;
-	/* DataLoaders that a loop was seen to iterate over, and in which code; a new one replaces the oldest. */
-	struct {
-		uint64_t sampler, code;
-	} iterated[STACKS_ITERATED_MAX];
-	size_t iterated_next;               /* modulo STACKS_ITERATED_MAX */
 	unsigned reads, trained, optimized; /* readings; samples in training, of which in the optimizer */
 	unsigned turns, updates;            /* samples in training, in the optimizer, after one that was not */
 	bool has_torch, was_training, was_optimizer;
