@@ -63,7 +63,7 @@ UNSEEN = {
     'unreadable': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'layers': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'library': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
-    'untrained': r'no backward pass and no optimizer has run yet: key s or --loop chooses a loop that counts',
+    'untrained': r'no backward pass was seen: key s or --loop chooses a loop',
     'waiting': r'unseen.py:\d+ waits: other threads or processes do the work',
 }
 WHY_S = 30
@@ -214,27 +214,28 @@ def batches_that_no_sample_finds_being_fetched_count_once(python, way):
         assert set(rows[:-1]) <= {EPOCH_STEPS} and sum(rows) == reported['batch']['count'], (rows, reported['batch'])
 
 
-def steps_of_lightning_without_a_dataloader(python):
-    """The trainer's own count: exact from the first object on."""
-    found, truth, after_s = watch(python, 'lightning_iterable', 0, objects=24)
+def check_counts_of_all_epochs(found, truth):
+    """Exact from the first object on."""
     assert found, 'no steps were inferred'
     for now, reported in found:
         low, high = between(truth, now)
         assert low[1] - 1 <= reported['batch']['count'] <= high[1] + 1, (low, high, reported['batch'])
         assert reported['epoch']['total'] == 400, reported['epoch']
     check_epochs(found, truth, False)
+
+
+def steps_of_lightning_without_a_dataloader(python):
+    """The trainer's own count."""
+    found, truth, _ = watch(python, 'lightning_iterable', 0, objects=24)
+    check_counts_of_all_epochs(found, truth)
 
 
 def calls_of_a_tf_function_are_steps(python):
-    """Where the loop's iterator says nothing. They count on through all epochs."""
+    """Where the loop's iterator has no position. They count on through all epochs."""
     found, truth, _ = watch(python, 'tf_calls', 0, objects=24)
-    assert found, 'no steps were inferred'
-    for now, reported in found:
-        low, high = between(truth, now)
-        assert low[1] - 1 <= reported['batch']['count'] <= high[1] + 1, (low, high, reported['batch'])
+    check_counts_of_all_epochs(found, truth)
+    for _, reported in found:
         assert reported['inferred']['what'] == 'for images in iter(take, 0)' and not reported['inferred']['is_certain'], reported['inferred']
-        assert reported['epoch']['total'] == 400, reported['epoch']
-    check_epochs(found, truth, False)
 
 
 def a_loss_is_read_where_it_is_a_float(python):

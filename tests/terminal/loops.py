@@ -232,8 +232,11 @@ def reads_kind(python, kind, pause, minor, **more):
         known = {one for one in seen if LINES.get((one.file, one.line)) == 'irregular.items' and is_good(one) and not one.is_in_generator}
         assert {one.kind for one in known} <= {'generator', 'int'}, known
         assert not pause or any(one.kind == 'generator' and not one.has_position for one in seen), 'an unknown position hides the loop'
-    known = [one for one in seen if LINES.get((one.file, one.line)) in ('own.by_tokens', 'own.endless', 'own.used') and one.kind == 'other' and one.has_position]
-    assert not known, known[:2]
+    if kind == 'own':
+        unknown = {'own.by_tokens', 'own.endless', 'own.used'}
+        others = [one for one in seen if LINES.get((one.file, one.line)) in unknown and one.kind == 'other']
+        assert not any(one.has_position for one in others), [one for one in others if one.has_position][:2]
+        assert not pause or {LINES[one.file, one.line] for one in others} == unknown, 'an unknown position hides the loop'
     assert not [one for one in seen if one.is_in_generator and one.kind != 'int' and not is_loop_line(one)], 'the line is of another file'
     if kind == 'hostile':
         assert not [one for one in seen if one.kind in ('progress', 'state') and is_good(one)]

@@ -17,6 +17,9 @@ enum {
 	NAME_MAX_SIZE = 64
 };
 
+/* From Include/funcobject.h, since 3.10 Include/cpython/funcobject.h. */
+enum { FUNCTION_CODE_9 = 16 /* to 3.9 */, FUNCTION_CODE = 48 };
+
 /* From Include/descrobject.h and Include/structmember.h: the PyMemberDef of a member_descriptor, and T_OBJECT_EX. */
 enum { DESCRIPTOR_MEMBER = 40, MEMBER_OF_SLOT = 16, HEADER = 16, OFFSET_MAX = 1 << 16 };
 
@@ -51,6 +54,13 @@ bool py_class_attribute_find(
 	uint64_t flags, dict;
 	return remote_word(process->pid, type + TYPE_FLAGS, &flags) && (flags & IS_HEAP_TYPE) &&
 		remote_word(process->pid, type + TYPE_DICT, &dict) && py_dict_find(process, dict, name, out);
+}
+
+bool py_function_code(const struct py_process *process, uint64_t function, uint64_t *code)
+{
+	uint32_t at = process->location.layout.minor <= 9 ? FUNCTION_CODE_9 : FUNCTION_CODE;
+	return py_is_derived(process, function, "function") && remote_word(process->pid, function + at, code) &&
+		py_is_derived(process, *code, "code");
 }
 
 bool py_slot_find(const struct py_process *process, uint64_t object, uint64_t type, const char *name, uint64_t *address)

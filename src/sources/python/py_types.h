@@ -22,6 +22,8 @@ bool py_is_exactly(const struct py_process *process, uint64_t object, const char
 /* Of the class itself, not of those that it is derived from; of classes of Python only. */
 bool py_class_attribute_find(
 	const struct py_process *process, uint64_t type, const char *name, struct py_attribute *out);
+/* The code object of a function. */
+bool py_function_code(const struct py_process *process, uint64_t function, uint64_t *code);
 /* The address of the word with an attribute of `__slots__`, in an object of this class. */
 bool py_slot_find(
 	const struct py_process *process, uint64_t object, uint64_t type, const char *name, uint64_t *address);

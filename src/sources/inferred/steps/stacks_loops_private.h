@@ -4,13 +4,7 @@
 
 #include "src/sources/inferred/steps/stacks_loops.h"
 
-enum {
-	STACKS_SEEN_MAX = 96,
-	STACKS_DEPTH_MAX = 8,
-	STACKS_TEXT_SIZE = 128,
-	STACKS_AROUND_MAX = 16,
-	STACKS_ITERATED_MAX = 8
-};
+enum { STACKS_SEEN_MAX = 96, STACKS_DEPTH_MAX = 8, STACKS_TEXT_SIZE = 128, STACKS_AROUND_MAX = 16 };
 
 /* What a range of epochs begins with, if it is not known to begin with its first item. */
 enum stacks_first { STACKS_FIRST_UNKNOWN, STACKS_FIRST_ZERO, STACKS_FIRST_ONE };

@@ -179,8 +179,7 @@ bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 		return true;
 	}
 	if (lacks_training(loops)) {
-		snprintf(
-			out, size, "no backward pass and no optimizer has run yet: key s or --loop chooses a loop that counts");
+		snprintf(out, size, "no backward pass was seen: key s or --loop chooses a loop");
 		return true;
 	}
 	for (size_t i = STACKS_WHY_UNKNOWN + 1; i < STACKS_WHYS; i++) {

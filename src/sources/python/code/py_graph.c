@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WALK_MAX = 64 };
+
 static bool read_instructions(struct py_graph *graph, const unsigned char *bytes, size_t units)
 {
 	uint32_t unit = 0, argument = 0, begin = 0;
@@ -201,4 +203,22 @@ bool py_graph_make(struct py_graph *graph, const unsigned char *bytes, size_t un
 bool py_graph_adds_in_place(const struct py_graph *graph, int at)
 {
 	return graph->all[at].role == PY_ROLE_ADD && (graph->minor < 11 || graph->all[at].argument == PY_ADD_IN_PLACE);
+}
+
+bool py_graph_leads_to_raise(const struct py_graph *graph, int at)
+{
+	for (unsigned i = 0; i < WALK_MAX && at != PY_GRAPH_NOWHERE; i++) {
+		const struct py_instruction *instruction = &graph->all[at];
+		if (instruction->role == PY_ROLE_RAISE)
+			return true;
+		if (instruction->next[0] != PY_GRAPH_NOWHERE && instruction->next[1] != PY_GRAPH_NOWHERE)
+			return false;
+		at = instruction->next[instruction->next[0] == PY_GRAPH_NOWHERE];
+	}
+	return false;
+}
+
+uint32_t py_graph_relation(const struct py_graph *graph, int comparison)
+{
+	return graph->all[comparison].argument >> (graph->minor >= 13 ? 5 : graph->minor == 12 ? 4 : 0);
 }

@@ -46,6 +46,11 @@ bool py_graph_is_jumped_back_to(const struct py_graph *graph, int at);
 size_t py_graph_mark_back(struct py_graph *graph, int header, int barrier, bool *is_entered);
 /* Marks what follows `from` up to `header`; returns whether that is reached. */
 bool py_graph_mark_ahead(struct py_graph *graph, int from, int header);
+/* Whether an exception is raised there, before anything else is decided. */
+bool py_graph_leads_to_raise(const struct py_graph *graph, int at);
+/* Of a comparison its operator, as in dis.cmp_op. */
+enum py_relation { PY_LESS, PY_LESS_OR_EQUAL, PY_EQUAL, PY_NOT_EQUAL, PY_GREATER, PY_GREATER_OR_EQUAL, PY_RELATIONS };
+uint32_t py_graph_relation(const struct py_graph *graph, int comparison);
 /* Whether it is a +=. */
 bool py_graph_adds_in_place(const struct py_graph *graph, int at);
 

@@ -15,8 +15,6 @@ enum {
 	TYPE = 8,
 	SIZE = 16, /* also of a dict, a str, a bytes */
 	PROPERTY_GET = 16,
-	FUNCTION_CODE_9 = 16, /* to 3.9 */
-	FUNCTION_CODE = 48,
 	CODE_CONSTANTS_10 = 56, /* to 3.10 */
 	CODE_NAMES_10 = 64,
 	CODE_CONSTANTS = 24,
@@ -348,9 +346,7 @@ static bool read_method(struct method *method, uint64_t function)
 	unsigned minor = process->location.layout.minor;
 	uint64_t code;
 	size_t size;
-	if (method->depth > DEPTH_MAX || !py_is_derived(process, function, "function") ||
-		!remote_word(process->pid, function + (minor <= 9 ? FUNCTION_CODE_9 : FUNCTION_CODE), &code) ||
-		!py_is_derived(process, code, "code") ||
+	if (method->depth > DEPTH_MAX || !py_function_code(process, function, &code) ||
 		!remote_word(process->pid, code + (minor <= 10 ? CODE_NAMES_10 : CODE_NAMES), &method->names) ||
 		!remote_word(process->pid, code + (minor <= 10 ? CODE_CONSTANTS_10 : CODE_CONSTANTS), &method->constants))
 		return false;
@@ -389,20 +385,6 @@ static int only_comparison(const struct py_graph *graph)
 	return found;
 }
 
-/* Whether an exception is raised there, before anything else is decided. */
-static bool leads_to_raise(const struct py_graph *graph, int at)
-{
-	for (unsigned i = 0; i < INSTRUCTIONS_MAX && at != PY_GRAPH_NOWHERE; i++) {
-		const struct py_instruction *instruction = &graph->all[at];
-		if (instruction->role == PY_ROLE_RAISE)
-			return true;
-		if (instruction->next[0] != PY_GRAPH_NOWHERE && instruction->next[1] != PY_GRAPH_NOWHERE)
-			return false;
-		at = instruction->next[instruction->next[0] == PY_GRAPH_NOWHERE];
-	}
-	return false;
-}
-
 static bool decides_to_raise(const struct py_graph *graph, int comparison)
 {
 	int branch = comparison + 1;
@@ -410,7 +392,7 @@ static bool decides_to_raise(const struct py_graph *graph, int comparison)
 		branch++;
 	const int *next = branch < (int)graph->count ? graph->all[branch].next : NULL;
 	return next && next[0] != PY_GRAPH_NOWHERE && next[1] != PY_GRAPH_NOWHERE &&
-		leads_to_raise(graph, next[0]) != leads_to_raise(graph, next[1]);
+		py_graph_leads_to_raise(graph, next[0]) != py_graph_leads_to_raise(graph, next[1]);
 }
 
 /* Whether the instructions up to `at` load this attribute of self. */
@@ -424,7 +406,6 @@ static bool is_attribute_of_self(const struct method *method, int at, const char
 
 static bool evaluate_limit(const struct method *method, const char *name, struct py_limit *out)
 {
-	enum { LESS_OR_EQUAL = 1, GREATER = 4 }; /* dis.cmp_op */
 	const struct py_graph *graph = &method->graph;
 	int comparison = only_comparison(graph), at = comparison - 1;
 	struct value limit;
@@ -432,8 +413,8 @@ static bool evaluate_limit(const struct method *method, const char *name, struct
 	if (comparison < 1 || !decides_to_raise(graph, comparison) || !evaluate(method, &at, &limit) ||
 		!is_int(method->process, &limit, &number) || number <= 0 || !is_attribute_of_self(method, at, name))
 		return false;
-	uint32_t relation = graph->all[comparison].argument >> (graph->minor >= 13 ? 5 : graph->minor == 12 ? 4 : 0);
-	out->limit = (uint64_t)number + (relation == LESS_OR_EQUAL || relation == GREATER);
+	uint32_t relation = py_graph_relation(graph, comparison);
+	out->limit = (uint64_t)number + (relation == PY_LESS_OR_EQUAL || relation == PY_GREATER);
 	out->offset = 2 * graph->all[comparison].begin;
 	return true;
 }

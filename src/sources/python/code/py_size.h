@@ -1,4 +1,5 @@
-/* py_size.h: len() of an object of a running CPython. Private to src/sources/python. */
+/* py_size.h: len() of an object of a running CPython, and the number that ends an iterator. Private to
+ * src/sources/python. */
 #ifndef PMTOP_SOURCES_PYTHON_CODE_PY_SIZE_H
 #define PMTOP_SOURCES_PYTHON_CODE_PY_SIZE_H
 

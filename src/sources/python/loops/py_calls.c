@@ -52,11 +52,9 @@ static bool find_counter(struct py_attributes *attributes, uint64_t globals, uin
 static bool take_counter(struct py_attributes *attributes, uint64_t counter, struct py_loop *loop)
 {
 	struct py_attribute attribute;
-	if (!py_attributes_get(attributes, counter, "_call_count", &attribute, &loop->guards.source))
+	if (!py_attributes_get(attributes, counter, "_call_count", &attribute, &loop->guards.source) ||
+		!py_loop_guard_attribute(&loop->guards, &attribute))
 		return false;
-	for (size_t i = 0; i < attribute.guard_count; i++)
-		if (!py_loop_guard_word(&loop->guards, attribute.guards[i].address, attribute.guards[i].word))
-			return false;
 	loop->kind = PY_LOOP_INT;
 	loop->guards.form = PY_FORM_INT;
 	loop->guards.slot = loop->slot = attribute.slot;

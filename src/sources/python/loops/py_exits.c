@@ -4,35 +4,13 @@
 
 #include "src/sources/python/loops/py_operands.h"
 
-enum { WALK_MAX = 32 };
-enum { LESS, LESS_OR_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_OR_EQUAL, OPERATORS }; /* as in dis.cmp_op */
-
 /* Whether the int on this side must be larger than the other side for the loop to end, and not only as large. */
-static const bool must_exceed[PY_EXIT_SIDES][OPERATORS] = {
-	{ [LESS_OR_EQUAL] = true, [GREATER] = true },
-	{ [LESS] = true, [GREATER_OR_EQUAL] = true },
+static const bool must_exceed[PY_EXIT_SIDES][PY_RELATIONS] = {
+	{ [PY_LESS_OR_EQUAL] = true, [PY_GREATER] = true },
+	{ [PY_LESS] = true, [PY_GREATER_OR_EQUAL] = true },
 };
 
-static uint32_t operator_of(const struct py_graph *graph, const struct py_instruction *compare)
-{
-	return compare->argument >> (graph->minor >= 13 ? 5 : graph->minor == 12 ? 4 : 0);
-}
-
 /* -- branches -- */
-
-/* Not by an exception. */
-static bool is_left_quietly(const struct py_graph *graph, int at)
-{
-	for (unsigned i = 0; i < WALK_MAX && at != PY_GRAPH_NOWHERE; i++) {
-		const struct py_instruction *instruction = &graph->all[at];
-		if (instruction->role == PY_ROLE_RAISE)
-			return false;
-		if (instruction->next[0] != PY_GRAPH_NOWHERE && instruction->next[1] != PY_GRAPH_NOWHERE)
-			return true;
-		at = instruction->next[0] != PY_GRAPH_NOWHERE ? instruction->next[0] : instruction->next[1];
-	}
-	return true;
-}
 
 static bool is_branch(enum py_role role)
 {
@@ -44,7 +22,7 @@ static bool stays(const struct py_graph *graph, const struct py_bytecode *code, 
 	return at != PY_GRAPH_NOWHERE && py_bytecode_is_in(code, 2 * (int64_t)graph->all[at].begin, loop);
 }
 
-/* One way stays in the loop, the other one leaves it. */
+/* One way stays in the loop, the other one leaves it, and not by an exception. */
 static bool leaves(const struct py_graph *graph, const struct py_bytecode *code, int branch, int loop)
 {
 	const struct py_instruction *instruction = &graph->all[branch];
@@ -52,7 +30,7 @@ static bool leaves(const struct py_graph *graph, const struct py_bytecode *code,
 		return false;
 	bool first = stays(graph, code, instruction->next[0], loop),
 		 second = stays(graph, code, instruction->next[1], loop);
-	return first != second && is_left_quietly(graph, instruction->next[first]);
+	return first != second && !py_graph_leads_to_raise(graph, instruction->next[first]);
 }
 
 /* -- comparisons that a variable keeps: "last_step = step == max_steps" -- */
@@ -118,11 +96,11 @@ static bool read_exit(const struct py_graph *graph, const struct py_bytecode *co
 {
 	const struct py_instruction *instruction = &graph->all[compare];
 	struct py_cursor cursor = { compare - 1, false };
-	uint32_t relation = operator_of(graph, instruction);
+	uint32_t relation = py_graph_relation(graph, compare);
 	memset(out, 0, sizeof *out);
 	out->loop = py_bytecode_loop_at(code, 2 * (int64_t)instruction->begin);
 	out->offset = 2 * instruction->begin;
-	if (out->loop == PY_NO_LOOP || relation >= OPERATORS || compare + 1 >= (int)graph->count)
+	if (out->loop == PY_NO_LOOP || relation >= PY_RELATIONS || compare + 1 >= (int)graph->count)
 		return false;
 	int branch = branch_of(graph, code, compare, out->loop);
 	if (branch == PY_GRAPH_NOWHERE || !leaves(graph, code, branch, out->loop) ||

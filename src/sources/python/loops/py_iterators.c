@@ -460,10 +460,8 @@ static void measure_of_keras(const struct py_measuring *at, uint64_t object, str
 	if (!py_attributes_get(&at->iterators->attributes, object, generator_name, &attribute, &generator))
 		return;
 	py_measure_inner(at, generator, &inner);
-	bool is_held = inner.has_position && py_loop_guard_word(&out->guards, attribute.slot, generator);
-	for (size_t i = 0; is_held && i < attribute.guard_count; i++)
-		is_held = py_loop_guard_word(&out->guards, attribute.guards[i].address, attribute.guards[i].word);
-	if (is_held)
+	if (inner.has_position && py_loop_guard_word(&out->guards, attribute.slot, generator) &&
+		py_loop_guard_attribute(&out->guards, &attribute))
 		py_measure_adopt(out, &inner);
 }
 

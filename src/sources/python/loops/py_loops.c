@@ -108,12 +108,10 @@ static void read_global_states(struct py_reading *reading, int outermost)
 	for (size_t i = 0; i < globals->count; i++) {
 		struct py_loop variable = reading->base;
 		bool is_held = classes[i] == PY_CLASS_BAR || classes[i] == PY_CLASS_HOLDER;
-		is_held = is_held && py_entries_get(globals, i, &key, &entry, &values[i]) &&
+		if (is_held && py_entries_get(globals, i, &key, &entry, &values[i]) &&
 			py_text_read(loops->iterators.process, key, variable.name, sizeof variable.name) &&
-			py_loop_guard_word(&variable.guards, entry.slot, values[i]);
-		for (size_t at = 0; is_held && at < entry.guard_count; at++)
-			is_held = py_loop_guard_word(&variable.guards, entry.guards[at].address, entry.guards[at].word);
-		if (is_held)
+			py_loop_guard_word(&variable.guards, entry.slot, values[i]) &&
+			py_loop_guard_attribute(&variable.guards, &entry))
 			read_state(reading, &variable, values[i], classes[i], outermost);
 	}
 }

@@ -31,7 +31,8 @@ enum py_loop_kind {
 	PY_LOOP_INT,       /* not a loop: an int that a loop assigns: a local or global variable, or self.name += 1; or the
 						  calls of a tf.function in it */
 	PY_LOOP_STATE,     /* not a loop: an int attribute of a trainer's state: its global step or its epoch */
-	PY_LOOP_OTHER,     /* over an iterator of another type: the position is unknown */
+	PY_LOOP_OTHER,     /* over an iterator of another type: the position is unknown, but of some of the program's own
+						  classes */
 };
 
 enum py_loop_reading {

@@ -7,10 +7,9 @@
 #include "src/sources/python/code/py_size.h"
 #include "src/sources/python/loops/py_operands.h"
 #include "src/sources/python/py_objects.h"
+#include "src/sources/python/py_types.h"
 #include "src/sources/python/remote.h"
 
-/* Of a function its code (Include/cpython/funcobject.h, Include/funcobject.h). */
-enum { FUNCTION_CODE_9 = 16, FUNCTION_CODE = 48, NEWEST_9 = 9 };
 #define KNOWN_NS (NS_PER_S / 2)
 
 /* Of the class itself, or of the first one that it is derived from. */
@@ -18,15 +17,13 @@ static const struct py_loop_code *code_of(
 	struct py_iterators *iterators, uint64_t type, const char *name, uint64_t *method)
 {
 	const struct py_process *process = iterators->process;
-	uint32_t at = process->location.layout.minor <= NEWEST_9 ? FUNCTION_CODE_9 : FUNCTION_CODE;
 	uint64_t bases[PY_BASES_MAX], code;
 	size_t count = py_bases_read(process, type, bases);
 	for (size_t i = 0; i < count; i++) {
 		struct py_attribute attribute = { .slot = 0 };
 		if (!py_class_attribute_find(process, bases[i], name, &attribute))
 			continue;
-		return remote_word(process->pid, attribute.slot, method) && py_is_derived(process, *method, "function") &&
-				remote_word(process->pid, *method + at, &code)
+		return remote_word(process->pid, attribute.slot, method) && py_function_code(process, *method, &code)
 			? py_loop_code_checked(iterators->codes, code)
 			: NULL;
 	}
@@ -172,11 +169,9 @@ void py_own_measure(const struct py_measuring *at, uint64_t object, struct py_lo
 	const struct py_own_known *known = known_of(iterators, object, type);
 	if (!*known->name ||
 		!py_attributes_get(&iterators->attributes, object, known->name, &attribute, &found.guards.source) ||
-		!py_int_read(process, found.guards.source, &value) || value % known->by != 0)
+		!py_int_read(process, found.guards.source, &value) || value % known->by != 0 ||
+		!py_loop_guard_attribute(&found.guards, &attribute))
 		return;
-	for (size_t i = 0; i < attribute.guard_count; i++)
-		if (!py_loop_guard_word(&found.guards, attribute.guards[i].address, attribute.guards[i].word))
-			return;
 	found.guards.form = PY_FORM_INT;
 	found.guards.slot = attribute.slot;
 	found.guards.divisor = known->by;

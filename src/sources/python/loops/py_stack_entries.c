@@ -52,6 +52,14 @@ bool py_loop_guard_word(struct py_loop_guards *guards, uint64_t address, uint64_
 	return true;
 }
 
+bool py_loop_guard_attribute(struct py_loop_guards *guards, const struct py_attribute *attribute)
+{
+	bool is_held = true;
+	for (size_t i = 0; i < attribute->guard_count; i++)
+		is_held &= py_loop_guard_word(guards, attribute->guards[i].address, attribute->guards[i].word);
+	return is_held;
+}
+
 bool py_loop_guard_place(struct py_loop_guards *guards, const struct py_loop_frame *frame, int loop, bool is_generator)
 {
 	if (guards->place_count == PY_LOOP_PLACES)

@@ -4,6 +4,7 @@
 #define PMTOP_SOURCES_PYTHON_LOOPS_PY_STACK_ENTRIES_H
 
 #include "src/sources/python/loops/py_loop_code.h"
+#include "src/sources/python/py_objects.h"
 
 /* The entry of a frame's value stack with the iterator of a `for` around its current instruction, and that iterator.
  * False: not found. */
@@ -16,6 +17,8 @@ bool py_stack_entry_guard_below(
 /* Since 3.15: an object that is no iterator, and above it the index of its next item. */
 bool py_stack_entry_is_virtual(const struct py_loop_frame *frame, size_t entry);
 bool py_loop_guard_word(struct py_loop_guards *guards, uint64_t address, uint64_t word);
+/* All that must hold for an attribute to be where it was found. */
+bool py_loop_guard_attribute(struct py_loop_guards *guards, const struct py_attribute *attribute);
 bool py_loop_guard_place(struct py_loop_guards *guards, const struct py_loop_frame *frame, int loop, bool is_generator);
 
 #endif

@@ -120,9 +120,8 @@ static bool guard_path(struct py_attributes *attributes, uint64_t object, const 
 			return false;
 		object = value;
 	}
-	for (size_t i = 0; i < attribute.guard_count; i++)
-		if (!py_loop_guard_word(&out->guards, attribute.guards[i].address, attribute.guards[i].word))
-			return false;
+	if (!py_loop_guard_attribute(&out->guards, &attribute))
+		return false;
 	out->slot = out->guards.slot = attribute.slot;
 	out->guards.source = object;
 	return true;

@@ -14,14 +14,6 @@ bool py_variables_globals(struct py_reading *reading)
 	return loops->has_globals;
 }
 
-static bool guard_all(struct py_loop *loop, const struct py_attribute *attribute)
-{
-	bool is_held = true;
-	for (size_t i = 0; i < attribute->guard_count; i++)
-		is_held &= py_loop_guard_word(&loop->guards, attribute->guards[i].address, attribute->guards[i].word);
-	return is_held;
-}
-
 static bool find_global(
 	struct py_reading *reading, uint64_t key, struct py_loop *loop, uint64_t *slot, uint64_t *object)
 {
@@ -29,7 +21,7 @@ static bool find_global(
 	if (!py_variables_globals(reading) || !py_entries_find(&reading->loops->globals, key, &attribute, object))
 		return false;
 	*slot = attribute.slot;
-	return guard_all(loop, &attribute);
+	return py_loop_guard_attribute(&loop->guards, &attribute);
 }
 
 /* The object that a local, or the cell in it, holds. */
@@ -72,7 +64,7 @@ static bool find_at_path(struct py_reading *reading, const struct py_loop_variab
 	}
 	loop->slot = slot;
 	loop->guards.source = object;
-	return guard_all(loop, &attribute);
+	return py_loop_guard_attribute(&loop->guards, &attribute);
 }
 
 bool py_variable_find(struct py_reading *reading, const struct py_loop_variable *variable, const struct py_store *store,
