@@ -22,6 +22,8 @@ enum {
 	AGE_MAX = 16,
 	GUESSES = 2,
 	TRAILS = 8,
+	FRAME_GENERATOR_9 = 96, /* to 3.9 */
+	FRAME_GENERATOR = 88,
 	NEWEST = 1 + COPIES * (COPIES + 1) / 2
 };
 
@@ -429,6 +431,18 @@ static bool keep_first(const struct py_walk *first, struct py_walk *best)
 	return false;
 }
 
+/* To 3.10 the frame of a generator has no caller but while it runs, and is then never the outermost: f_gen in
+ * Include/frameobject.h, since 3.9 Include/cpython/frameobject.h. */
+static bool is_torn(const struct py_process *process, const struct py_walk *walk)
+{
+	unsigned minor = process->location.layout.minor;
+	uint64_t generator;
+	return minor <= 10 && walk->count > 0 && !walk->is_cut &&
+		remote_word(process->pid,
+			walk->frames[walk->count - 1].address + (minor <= 9 ? FRAME_GENERATOR_9 : FRAME_GENERATOR), &generator) &&
+		generator;
+}
+
 bool py_walk(const struct py_process *process, uint64_t thread, enum py_care care, struct py_walker *walker,
 	struct py_walk *best)
 {
@@ -445,6 +459,10 @@ bool py_walk(const struct py_process *process, uint64_t thread, enum py_care car
 		if ((!is_guess && !visit_all(process, thread, walker)) ||
 			!read_again(process, walker, is_guess || is_behind ? AHEAD : 0, &is_still)) {
 			is_behind &= is_guess || walker->visited.count > 0;
+			continue;
+		}
+		if (is_torn(process, &walker->now)) {
+			is_still = false;
 			continue;
 		}
 		if (care == PY_QUICK && !is_still && walker->first.count == 0 && has_code(&walker->now))
