@@ -9,7 +9,7 @@
  * bytes after the last frame are read too, because new calls are mostly there. A frame that AGE_MAX samples in a row
  * did not have is no longer read. */
 enum {
-	TRIES = 16,
+	TRIES = 64,
 	QUICK_TRIES = 4,
 	COPIES = 4,
 	FRAME_MAX = 512,
