@@ -15,7 +15,7 @@
 enum { FRAMES = 40, FAR = 1 << 20 };
 
 struct frame {
-	uint64_t code, previous, ip;
+	uint64_t code, previous, ip, generator;
 };
 
 static struct frame frames[FRAMES];
@@ -37,6 +37,7 @@ static bool sample_with(struct py_walker *walker, enum py_care care, bool has_cf
 		.frame_previous = offsetof(struct frame, previous),
 		.frame_ip = offsetof(struct frame, ip),
 		.frame_owner = PY_NOWHERE,
+		.frame_generator = offsetof(struct frame, generator),
 		.frame_size = sizeof(struct frame) };
 	return py_walk(&process, (uintptr_t)&thread, care, walker, &walk);
 }
@@ -95,6 +96,16 @@ START_TEST(a_circle_is_no_stack)
 	ck_assert_uint_eq(walk.count, 0);
 	ck_assert(!sample(PY_QUICK));
 	ck_assert_uint_eq(walk.count, 0);
+}
+END_TEST
+
+START_TEST(the_frame_of_a_generator_has_a_caller)
+{
+	frames[FRAMES - 2].generator = 1;
+	ck_assert(sample(PY_CAREFUL) && sample(PY_QUICK));
+	frames[FRAMES - 1].generator = 1;
+	ck_assert(!sample(PY_CAREFUL) && walk.count == 0);
+	ck_assert(!sample(PY_QUICK) && walk.count == 0);
 }
 END_TEST
 
@@ -175,6 +186,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, NULL);
 	tcase_add_loop_test(tests, a_stack_is_walked_to_its_end, 0, 2);
 	tcase_add_loop_test(tests, a_circle_is_no_stack, 0, FRAMES);
+	tcase_add_test(tests, the_frame_of_a_generator_has_a_caller);
 	tcase_add_loop_test(tests, stacks_of_frames_that_were_seen_before_need_one_request, 0, 2);
 	tcase_add_test(tests, deep_stacks_of_different_frames_are_read);
 	tcase_add_test(tests, frames_whose_memory_is_gone_are_no_obstacle);

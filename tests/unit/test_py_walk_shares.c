@@ -72,6 +72,7 @@ static const struct py_process *a_process(void)
 		.frame_previous = offsetof(struct frame, previous),
 		.frame_ip = offsetof(struct frame, ip),
 		.frame_owner = PY_NOWHERE,
+		.frame_generator = PY_NOWHERE,
 		.frame_size = sizeof(struct frame) };
 	return &process;
 }

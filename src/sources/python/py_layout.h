@@ -49,6 +49,7 @@ struct py_layout {
 	uint32_t thread_pthread, thread_native; /* native: PY_NOWHERE to 3.10 */
 	uint32_t thread_size;
 	uint32_t frame_previous, frame_code, frame_ip, frame_owner, frame_size;
+	uint32_t frame_generator; /* to 3.10: f_gen in CPython's frameobject.h, else PY_NOWHERE */
 	uint32_t code_file, code_name, code_qualname, code_lines, code_first_line, code_bytes, code_size;
 	uint32_t code_copies; /* free-threaded: each thread's own copy of the bytes */
 };

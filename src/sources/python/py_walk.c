@@ -22,8 +22,6 @@ enum {
 	AGE_MAX = 16,
 	GUESSES = 2,
 	TRAILS = 8,
-	FRAME_GENERATOR_9 = 96, /* to 3.9 */
-	FRAME_GENERATOR = 88,
 	NEWEST = 1 + COPIES * (COPIES + 1) / 2
 };
 
@@ -43,6 +41,10 @@ static void decode(
 	/* From 3.14 on the low bits of the pointer hold its reference counting mode. */
 	if (layout->minor >= 14)
 		out->code &= ~(uint64_t)3;
+	uint64_t generator = 0;
+	if (layout->frame_generator != PY_NOWHERE)
+		memcpy(&generator, bytes + layout->frame_generator, sizeof generator);
+	out->is_of_generator = generator != 0;
 	out->is_of_c = layout->minor >= 12 && layout->frame_owner != PY_NOWHERE && bytes[layout->frame_owner] >= OWNED_BY_C;
 }
 
@@ -257,7 +259,8 @@ static const unsigned char *in_copies(const struct copies *copies, uint64_t addr
 	return NULL;
 }
 
-/* Walks down one of the copies, from the newest frame that was read just before it. */
+/* Walks down one of the copies, from the newest frame that was read just before it. A generator's frame has a caller
+ * while it runs. */
 static bool walk_copy(
 	const struct py_process *process, const struct copies *copies, unsigned copy, struct py_walk *walk)
 {
@@ -277,7 +280,7 @@ static bool walk_copy(
 			return false;
 		walk->is_cut = walk->count == PY_FRAMES_MAX;
 	}
-	return true;
+	return walk->is_cut || walk->count == 0 || !walk->frames[walk->count - 1].is_of_generator;
 }
 
 /* Counts the frames that two walks share, from the outermost. The instruction of the newest frame may differ. */
@@ -431,18 +434,6 @@ static bool keep_first(const struct py_walk *first, struct py_walk *best)
 	return false;
 }
 
-/* To 3.10 the frame of a generator has no caller but while it runs, and is then never the outermost: f_gen in
- * Include/frameobject.h, since 3.9 Include/cpython/frameobject.h. */
-static bool is_torn(const struct py_process *process, const struct py_walk *walk)
-{
-	unsigned minor = process->location.layout.minor;
-	uint64_t generator;
-	return minor <= 10 && walk->count > 0 && !walk->is_cut &&
-		remote_word(process->pid,
-			walk->frames[walk->count - 1].address + (minor <= 9 ? FRAME_GENERATOR_9 : FRAME_GENERATOR), &generator) &&
-		generator;
-}
-
 bool py_walk(const struct py_process *process, uint64_t thread, enum py_care care, struct py_walker *walker,
 	struct py_walk *best)
 {
@@ -459,10 +450,6 @@ bool py_walk(const struct py_process *process, uint64_t thread, enum py_care car
 		if ((!is_guess && !visit_all(process, thread, walker)) ||
 			!read_again(process, walker, is_guess || is_behind ? AHEAD : 0, &is_still)) {
 			is_behind &= is_guess || walker->visited.count > 0;
-			continue;
-		}
-		if (is_torn(process, &walker->now)) {
-			is_still = false;
 			continue;
 		}
 		if (care == PY_QUICK && !is_still && walker->first.count == 0 && has_code(&walker->now))

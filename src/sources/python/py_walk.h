@@ -19,7 +19,7 @@ struct py_process {
 /* A frame as read: the fields that must not change between reads. */
 struct py_raw_frame {
 	uint64_t address, previous, code, ip;
-	bool is_of_c;
+	bool is_of_c, is_of_generator;
 };
 
 struct py_walk {
