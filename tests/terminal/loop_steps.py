@@ -62,6 +62,7 @@ UNSEEN = {
     'native': r'unseen.py:\d+ runs native code: no Python loop to count',
     'unreadable': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'layers': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
+    'brief': r'nothing counts the loop at unseen.py:\d+, and its steps are too short to watch',
     'library': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'untrained': r'no backward pass was seen: key s or --loop chooses a loop',
     'waiting': r'unseen.py:\d+ waits: other threads or processes do the work',
@@ -238,6 +239,22 @@ def calls_of_a_tf_function_are_steps(python):
         assert reported['inferred']['what'] == 'for images in iter(take, 0)' and not reported['inferred']['is_certain'], reported['inferred']
 
 
+def what_a_loop_assigns_counts_it(python, way):
+    """Where nothing else does, and the steps last some polls. A lower bound, since pmtop's first sight of the loop."""
+    found, truth, _ = watch(python, 'opaque', 0, way, objects=40)
+    assert found, 'no steps were inferred'
+    first = found[0][1]['batch']['count']
+    low_first, high_first = between(truth, found[0][0])
+    for now, reported in found:
+        low, high = between(truth, now)
+        inferred, count = reported['inferred'], reported['batch']['count'] - first
+        assert inferred['is_at_least'] and not inferred['is_certain'] and inferred['what'] == 'for x, y in Transformed(batches(50))', inferred
+        assert low[1] - high_first[1] - 2 <= count <= high[1] - low_first[1] + 2, (low, high, low_first, high_first, count)
+        assert low[2] <= reported['epoch']['ordinal'] <= high[2] and reported['epoch']['total'] == 400, (low, high, reported['epoch'])
+        assert {row['batches'] for row in reported['epochs'][1:-1]} <= {49, 50}, reported['epochs']
+    assert len(found[-1][1]['epochs']) > 2, found[-1][1]['epochs']
+
+
 def a_loss_is_read_where_it_is_a_float(python):
     """losses.py sets it in each tenth step."""
     found, truth, _ = watch(python, 'losses', 0)
@@ -348,6 +365,7 @@ def checks():
             add(BUSY, script, a_pass_over_the_training_loader_may_validate, TORCH, script)
         for way in ('once', 'twice', 'variable'):
             add(BUSY, f'batches handed on, {way}', batches_that_no_sample_finds_being_fetched_count_once, TORCH, way)
+        add(BUSY, 'what a loop assigns, torch', what_a_loop_assigns_counts_it, TORCH, 'torch')
         add(BUSY, 'Lightning without a DataLoader', steps_of_lightning_without_a_dataloader, TORCH)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)
@@ -357,6 +375,7 @@ def checks():
         add(SLEEPING, f'epochs of a cell, CPython {version}', agrees, path, 'cell_epochs')
     newest = max(pythons().items(), key=lambda one: [int(part) for part in one[0].split('.')])[1]
     add(SLEEPING, 'loss', a_loss_is_read_where_it_is_a_float, sys.executable)
+    add(SLEEPING, 'what a loop assigns', what_a_loop_assigns_counts_it, newest, 'plain')
     add(SLEEPING, 'calls of a tf.function', calls_of_a_tf_function_are_steps, newest)
     add(SLEEPING, 'two loops', the_loop_after_another_counts_soon, newest)
     for kind in UNSEEN:

@@ -1,9 +1,8 @@
-/* looping PID READ_US POLL_US: what py_loops reads of a process until it ends or standard input does, a line for each
- * loop that is read or polled, with the clock before and after:
- *   read BEFORE_NS AFTER_NS kind depth line frame_index is_in_generator has_position is_relative position length frame
- * object name function poll …the same, reading in place of frame_index loss BEFORE_NS AFTER_NS value and at the end
- * what that cost: cost read NS poll NS calls N, each the mean of one, of CPU time, and the median of the system calls
- * of a read. */
+/* looping PID READ_US POLL_US [changes]: what py_loops reads of a process until it ends or standard input does, a line
+ * for each loop that is read or polled, with the clock before and after: read BEFORE_NS AFTER_NS kind depth line
+ * frame_index is_in_generator has_position is_relative position length frame object name function poll …the same,
+ * reading in place of frame_index loss BEFORE_NS AFTER_NS value and at the end what that cost: cost read NS poll NS
+ * calls N, each the mean of one, of CPU time, and the median of the system calls of a read. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -27,6 +26,7 @@ static int64_t now_of(clockid_t clock)
 }
 
 static struct py_sample sample;
+static bool has_changes; /* loops are also read by what they assign */
 static struct py_loop found[PY_LOOPS_MAX];
 static size_t found_count;
 static char files[PY_LOOPS_MAX][PY_FILE_SIZE];
@@ -65,6 +65,17 @@ static void print_loop(
 		files[number]);
 }
 
+/* Of all loops around the sample's frames. */
+static void read_changes(struct py_loops *loops)
+{
+	int around[8];
+	for (size_t i = 0; i < sample.count; i++) {
+		size_t depth = py_loops_around(loops, &sample.sites[i], around, 8);
+		for (size_t k = 0; k < depth && found_count < PY_LOOPS_MAX; k++)
+			found_count += py_loops_read_changes(loops, &sample, sample.sites[i].code, around[k], &found[found_count]);
+	}
+}
+
 static void read_loops(struct py_sampler *sampler, struct py_loops *loops)
 {
 	double loss;
@@ -75,6 +86,8 @@ static void read_loops(struct py_sampler *sampler, struct py_loops *loops)
 	found_count = py_loops_read(loops, &sample, found, PY_LOOPS_MAX);
 	read_ns += now_of(CLOCK_THREAD_CPUTIME_ID) - begin;
 	calls_of[reads++ % CALLS_MAX] = calls;
+	if (has_changes)
+		read_changes(loops);
 	int64_t after = now_of(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < found_count; i++) {
 		const char *function, *file = found[i].site->known->code.file;
@@ -161,6 +174,7 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		return 2;
 	pid_t pid = (pid_t)atoi(argv[1]);
+	has_changes = argc > 4;
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (py_sampler_open(pid, fd, NULL, &sampler, &why_not) != STATUS_OK ||

@@ -16,7 +16,7 @@ LOOPING = os.path.join(BUILD, 'tests/terminal/looping')
 TORCH = os.path.join(BUILD, 'python-venv/bin/python')      # has tqdm
 NEWEST_READ = 15
 AT_A_TIME = 3          # they mostly wait
-NAMES = ['range', 'enumerate', 'list', 'tuple', 'sequence', 'zip', 'map', 'itertools', 'generator', 'progress', 'int', 'state', 'other']
+NAMES = ['range', 'enumerate', 'list', 'tuple', 'sequence', 'zip', 'map', 'itertools', 'generator', 'progress', 'int', 'state', 'changes', 'other']
 READINGS = ['good', 'unsure', 'ended']
 Seen = collections.namedtuple('Seen', 'what before after kind depth line more is_in_generator has_position is_relative position length frame object name file')
 # Of each loop: kind, depth, length (None: must be unknown), and whether its position must be known.
@@ -41,6 +41,7 @@ EXPECTED = {
     'gathers': {'gathered': ('generator', 0, 101), 'chunks': ('generator', 0, 67), 'sampled': ('generator', 0, 81), 'full': ('generator', 0, 80),
                 'grouped': ('zip', 0, 100), 'longest': ('itertools', 0, 101)},
     'own': {'by_one': ('other', 1, 25), 'by_size': ('other', 1, 21), 'two_ways': ('other', 0, None), 'single': ('other', 0, 30), 'zipped': ('zip', 0, range(20, 26))},
+    'changes': {},
     'whiles': {'micro': ('range', 1, 4), 'iter_num': ('int', 0, None), 'step': ('int', 0, None), 'at': ('int', 0, None)},
     'attributes': {'self.step': ('int', 0, None), 'self.state.step': ('int', 0, None), "self.counts['step']": ('int', 0, None), 'self.compared': ('int', 0, None),
                    'run[0]': ('int', 0, None), 'frozen.step': ('int', 0, None), 'kept.step': ('int', 0, None),
@@ -98,8 +99,8 @@ def seen_of(text):
 class Looping:
     """The reader, at another process."""
 
-    def __init__(self, pid, read_us, poll_us):
-        self.process = subprocess.Popen([LOOPING, str(pid), str(read_us), str(poll_us)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, pid, read_us, poll_us, *more):
+        self.process = subprocess.Popen([LOOPING, str(pid), str(read_us), str(poll_us), *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.first = self.process.stdout.readline().rstrip('\n')
 
     def end(self):
@@ -117,7 +118,7 @@ def watch(python, kind, pause, read_us=8000, poll_us=2000, environment=ENVIRONME
                                stderr=subprocess.DEVNULL if 'REAL_TQDM' in environment else None)
     try:
         assert program.stdout.readline() == 'ready\n'
-        looping = Looping(program.pid, read_us, poll_us)
+        looping = Looping(program.pid, read_us, poll_us, *(['changes'] if kind == 'changes' else []))
         assert looping.first == 'ready', looping.first
         program.stdin.write('\n')
         program.stdin.flush()
@@ -201,6 +202,35 @@ def is_loop_line(one):
     return bool(re.search(r'\b(for|while|yield from)\b', text))
 
 
+CHANGING = {'changes.unpacked', 'changes.asked', 'changes.shared', 'changes.in_cell'}
+
+
+def counts_changes(python, pause):
+    """Of iterations that last some polls each is seen; of faster ones never too many, nor any of a loop that may leave the assignment out."""
+    for seconds in (3, 12):
+        seen, _, _, truth = watch(python, 'changes', pause, read_us=300000, seconds=seconds)
+        series, groups, number = series_of(truth), collections.defaultdict(list), 0
+        for one in seen:
+            number = one.before if one.what == 'read' else number
+            if one.kind == 'changes' and is_good(one):
+                groups[number, LINES.get((one.file, one.line)), one.frame, one.object].append(one)
+        most = collections.Counter()
+        for (_, key, *_), ones in groups.items():
+            assert key in CHANGING, (key, ones[0])
+            first = ones[0]
+            for one in ones:
+                # An item is assigned just before it is logged. A `while` that begins anew meanwhile goes on.
+                least, least_first, most_now, most_first = (sum(bisect.bisect_right(each.times, at) for each in series[key])
+                                                            for at in (one.before, first.after, one.after, first.before))
+                by = one.position - first.position
+                assert one.is_relative and by <= most_now - most_first + 1, (key, one, first)
+                assert not pause or by >= least - least_first - 1, (key, one, first)
+            most[key] = max(most[key], ones[-1].position)
+        if not pause or (set(most) == CHANGING and min(most.values()) >= 4):
+            return
+    raise AssertionError(most)
+
+
 def reads_kind(python, kind, pause, minor, **more):
     # On a busy machine some loops are not seen in the shorter time.
     for seconds in (0.8, 4):
@@ -278,7 +308,7 @@ JUMPS = 'FjbnacdesS'
 ROLES = {'FOR_ITER': 'F', 'JUMP_FORWARD': 'j', 'JUMP_BACKWARD': 'b', 'JUMP_ABSOLUTE': 'a', 'YIELD_VALUE': 'Y', 'YIELD_FROM': 'v', 'SEND': 'S', 'EXTENDED_ARG': 'x',
          'STORE_FAST': 'f', 'STORE_NAME': 'N', 'STORE_GLOBAL': 'g', 'STORE_DEREF': 'D', 'GET_ITER': 'G', 'LOAD_CONST': 'L', 'LOAD_FAST': 'l', 'RETURN_VALUE': 'r',
          'LOAD_FAST_LOAD_FAST': 'w', 'LOAD_FAST_BORROW_LOAD_FAST_BORROW': 'w', 'COMPARE_OP': '<', 'RAISE_VARARGS': 'R', 'BINARY_SUBSCR': 'z', 'STORE_SUBSCR': 'Z',
-         'TO_BOOL': 'B', 'BINARY_ADD': '&', 'BINARY_SUBTRACT': '-'}
+         'TO_BOOL': 'B', 'DELETE_FAST': 'X', 'DELETE_NAME': 'X', 'DELETE_GLOBAL': 'X', 'DELETE_DEREF': 'X', 'BINARY_ADD': '&', 'BINARY_SUBTRACT': '-'}
 
 
 def knows_opcodes(python, minor):
@@ -319,6 +349,10 @@ def tests():
         found[f'{version}, opcodes'] = lambda path=path, minor=minor: knows_opcodes(path, minor)
         for kind in wanted:
             if kind == 'rich_bars':
+                continue
+            if kind == 'changes':
+                found[f'{version}, changes'] = lambda path=path: counts_changes(path, 0.02)
+                found[f'{version}, changes, fast'] = lambda path=path: counts_changes(path, 0)
                 continue
             found[f'{version}, {kind}'] = lambda path=path, kind=kind, minor=minor: reads_kind(path, kind, 0.0005, minor)
             found[f'{version}, {kind}, fast'] = lambda path=path, kind=kind, minor=minor: reads_kind(path, kind, 0, minor, seconds=0.3, poll_us=300)

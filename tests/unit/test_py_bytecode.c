@@ -188,6 +188,21 @@ START_TEST(assignments_belong_to_the_innermost_loop)
 }
 END_TEST
 
+/* Not `step`, which is a sum, and assigned by a loop inside. */
+START_TEST(what_each_iteration_assigns_is_known)
+{
+	parse(functions[_i].minor, &functions[_i].train);
+	const struct py_code_loop *outer = nth_loop(0), *inner = nth_loop(1);
+	ck_assert_uint_lt(outer->assigned, code.store_count);
+	ck_assert_uint_lt(inner->assigned, code.store_count);
+	ck_assert_ptr_eq(&code.loops[code.stores[outer->assigned].loop], outer);
+	ck_assert_uint_eq(code.stores[outer->assigned].index, 2);
+	ck_assert_uint_eq(code.stores[inner->assigned].index, 5);
+	ck_assert_uint_eq(nth_loop(2)->assigned, PY_STORES_MAX);
+	py_bytecode_release(&code);
+}
+END_TEST
+
 START_TEST(a_loop_that_yields_once_each_time_is_known)
 {
 	parse(functions[_i].minor, &functions[_i].batches);
@@ -441,6 +456,7 @@ int main(void)
 	tcase_add_loop_test(tests, instructions_are_in_their_loops, 0, VERSIONS);
 	tcase_add_loop_test(tests, calls_that_are_iterated_are_understood, 0, VERSIONS);
 	tcase_add_loop_test(tests, assignments_belong_to_the_innermost_loop, 0, VERSIONS);
+	tcase_add_loop_test(tests, what_each_iteration_assigns_is_known, 0, VERSIONS);
 	tcase_add_loop_test(tests, a_loop_that_yields_once_each_time_is_known, 0, VERSIONS);
 	tcase_add_loop_test(tests, a_delegation_is_no_loop_of_its_own_depth, 0, VERSIONS);
 	tcase_add_loop_test(tests, what_ends_a_while_is_known, 0, VERSIONS);

@@ -528,7 +528,7 @@ KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generato
 
 
 ELSEWHERE = {'irregular': lambda: loops_generators.irregular(log), 'gathers': lambda: loops_generators.gathers(ticker), 'own': lambda: loops_generators.own(ticker),
-             'calls': lambda: loops_generators.calls(log, PAUSE), 'attributes': lambda: loops_generators.attributes(log, PAUSE)}
+             'changes': lambda: loops_wrapped.changes(ticker), 'calls': lambda: loops_generators.calls(log, PAUSE), 'attributes': lambda: loops_generators.attributes(log, PAUSE)}
 
 
 def main():

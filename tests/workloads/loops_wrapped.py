@@ -68,6 +68,59 @@ def wrapped(ticker):
         tick()
 
 
+class Opaque:
+    """An iterator over an object that is not to be read: of itself nothing says how far it is."""
+
+    def __init__(self, count):
+        self.items = filter(None, map(str, range(count)))
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self.items), None
+
+    def ask(self):
+        return next(self.items, None)
+
+
+def changes_of_others(ticker):
+    tick = ticker('changes.sometimes')
+    items = Opaque(20)
+    while items is not None:  # loop changes.sometimes
+        if tick() % 2:
+            item = items.ask()
+            items = items if item is not None else None
+    tick = ticker('changes.twice')
+    for item in filter(None, map(str, range(20))):  # loop changes.twice
+        item = item + '!'
+        tick()
+    tick = ticker('changes.deleted')
+    for item in filter(None, map(str, range(20))):  # loop changes.deleted
+        tick()
+        del item
+
+
+def changes(ticker):
+    global shared
+    tick = ticker('changes.unpacked')
+    for name, _ in Opaque(20):  # loop changes.unpacked
+        tick()
+    tick, items = ticker('changes.asked'), Opaque(20)
+    while tick():  # loop changes.asked
+        asked = items.ask()
+        if asked is None:
+            break
+    tick = ticker('changes.shared')
+    for shared in filter(None, map(str, range(20))):  # loop changes.shared
+        tick()
+    tick = ticker('changes.in_cell')
+    for held in filter(None, map(str, range(20))):  # loop changes.in_cell
+        (lambda: held)()
+        tick()
+    changes_of_others(ticker)
+
+
 def rich_bars(ticker, log, batches, pause):
     from rich.console import Console
     from rich.progress import Progress, track

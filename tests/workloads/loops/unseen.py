@@ -1,4 +1,4 @@
-"""Work that no Python loop shows, or none whose count can be read: unseen.py recursion|native|unreadable|layers|library|waiting|untrained."""
+"""Work that no Python loop shows, or none whose count can be read: unseen.py recursion|native|unreadable|layers|brief|library|waiting|untrained."""
 import hashlib
 import os
 import sys
@@ -36,6 +36,11 @@ def layers():
             time.sleep(0.02)
 
 
+def brief():
+    for _ in map(str, filter(None, iter(range(1, 100000).__iter__().__next__, None))):
+        time.sleep(0.02)
+
+
 def library():
     """Its update() has a loop of its own, which cannot be read either."""
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'site-packages'))
@@ -61,5 +66,5 @@ def untrained():
 
 if __name__ == '__main__':
     sys.setrecursionlimit(10000)
-    {'recursion': recursion, 'native': native, 'unreadable': unreadable, 'layers': layers, 'library': library, 'waiting': waiting,
+    {'recursion': recursion, 'native': native, 'unreadable': unreadable, 'layers': layers, 'brief': brief, 'library': library, 'waiting': waiting,
      'untrained': untrained}[sys.argv[1]]()

@@ -396,6 +396,7 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	snprintf(out->what.file, sizeof out->what.file, "%s", loop.file);
 	out->what.line = loop.line;
 	out->what.is_certain = loop.is_certain;
+	out->what.is_at_least = loop.is_at_least;
 	out->what.is_chosen = loaders->wanted != NULL;
 	out->what.micro_batches = loop.micro_batches;
 }

@@ -10,6 +10,7 @@
 #include "src/sources/inferred/steps/stacks_loops_across.h"
 #include "src/sources/inferred/steps/stacks_loops_alone.h"
 #include "src/sources/inferred/steps/stacks_loops_bound.h"
+#include "src/sources/inferred/steps/stacks_loops_changes.h"
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_loops_why.h"
@@ -44,6 +45,7 @@ void stacks_loops_choose(struct stacks_loops *loops, const char *wanted)
 	loops->is_running = loops->is_stopping = false;
 	loops->epoch = (struct stacks_epoch){ 0, 0, 0 };
 	loops->across = (struct stacks_across){ 0 };
+	loops->changes = (struct stacks_changes){ 0 };
 	loops->base = loops->origin = loops->yielded = loops->length = 0;
 	loops->close_until_ns = loops->epoch_until_ns = 0;
 }
@@ -87,6 +89,8 @@ static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *lo
 	if (loop->is_in_generator && !py_loops_source(loops->reader, loop, &function, &file))
 		function = file = "";
 	*seen = (struct seen){ .loop = *loop, .since_ns = now_ns, .read_ns = now_ns, .is_behind = loop->counts_begun };
+	if (loop->kind == PY_LOOP_CHANGES)
+		stacks_loops_changes_inherit(loops, seen);
 	snprintf(seen->function, sizeof seen->function, "%s", function);
 	snprintf(seen->file, sizeof seen->file, "%s", file);
 	const char *text = loop->line > 0 ? stacks_lines_text(lines, owner, file, loop->line) : NULL;
@@ -238,6 +242,8 @@ static bool follow(struct stacks_loops *loops, int64_t now_ns)
 		return false;
 	}
 	steps->advanced += steps->loop.position > before ? steps->loop.position - before : 0;
+	if (steps->loop.kind == PY_LOOP_CHANGES && steps->loop.position > before)
+		steps->goes_back = !stacks_loops_changes_go_on(loops, now_ns);
 	take_position(loops, now_ns);
 	return true;
 }
@@ -311,13 +317,15 @@ bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted
 	const struct seen *steps = loops->steps;
 	if (!steps)
 		return false;
+	bool is_by_changes = steps->loop.kind == PY_LOOP_CHANGES;
 	*out = (struct stacks_counted_loop){ .text = steps->text,
 		.name = steps->loop.name,
 		.file = steps->file,
 		.line = steps->loop.line,
 		.micro_batches = micro_batches(loops),
 		.has_training = steps->trained > 0,
-		.is_certain = steps->trained > 0 && !stacks_loop_is_variable(&steps->loop) };
+		.is_at_least = is_by_changes,
+		.is_certain = steps->trained > 0 && !stacks_loop_is_variable(&steps->loop) && !is_by_changes };
 	return true;
 }
 
@@ -434,6 +442,7 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 	int around[STACKS_DEPTH_MAX];
 	const struct py_loop *moved = NULL; /* the outermost loop of the frame that has gone on */
 	size_t count = py_loops_read(loops->reader, sample, loops->found, PY_LOOPS_MAX);
+	count += count < PY_LOOPS_MAX && stacks_loops_changes_read(loops, sample, &loops->found[count], now_ns);
 	size_t caller = moved_caller(loops, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct py_loop *loop = &loops->found[i];
@@ -499,8 +508,10 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	loops->since_ns = loops->since_ns ? loops->since_ns : now_ns;
 	loops->read_ns = now_ns;
 	note_all(loops, sample, lines, owner, now_ns);
-	if (!has_steps && !loops->steps)
+	if (!has_steps && !loops->steps) {
 		stacks_loops_note_why(loops, sample);
+		stacks_loops_changes_try(loops, sample, now_ns);
+	}
 	if (has_steps || !stacks_loops_may_choose(loops, now_ns))
 		return;
 	struct seen *best = stacks_loops_find_steps(loops);

@@ -20,6 +20,7 @@ struct stacks_counted_loop {
 	int line;
 	bool has_training;      /* backward or the optimizer was seen to run in it */
 	bool is_certain;        /* and the position is an iterator's own */
+	bool is_at_least;       /* steps may be missed */
 	unsigned micro_batches; /* iterations of a loop inside it that accumulates gradients; 0 = none known */
 };
 

@@ -30,7 +30,7 @@ enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3, UPDATES_MIN = 8, WITHOUT_BACKWARD_
 /* Usual names of an int that counts steps, the best first. */
 static const char *const counters[] = { "global_step", "iter_num", "iteration", "step", "iter", "it", "i", "n_iter",
 	"num_updates", "update", "batch_idx", "idx", "t", "episode", "i_episode" };
-enum { COUNTERS = sizeof counters / sizeof *counters };
+enum { COUNTERS = sizeof counters / sizeof *counters, WORST_QUALITY = COUNTERS + 6 };
 
 double stacks_loop_per_second(const struct seen *seen)
 {
@@ -181,6 +181,8 @@ int stacks_loop_quality(const struct seen *seen)
 		return -1;
 	if (loop->kind == PY_LOOP_PROGRESS)
 		return *loop->name && seen->stride != 1 ? -1 : 1 + loop->is_relative; /* a bar may count images */
+	if (loop->kind == PY_LOOP_CHANGES)
+		return WORST_QUALITY;
 	if (!stacks_loop_is_variable(loop))
 		return loop->is_relative ? 3 : 0;
 	return seen->advanced > 0 ? 4 + name_rank(loop->name) + (loop->guards.divisor > 1) : -1;
@@ -304,14 +306,19 @@ static bool can_count(const struct stacks_loops *loops, const struct seen *seen)
 	return stacks_loop_quality(seen) >= 0 && (!seen->is_target || counts_its_for(loops, seen));
 }
 
-bool stacks_loop_is_wanted(const struct stacks_loops *loops, const struct seen *seen)
+bool stacks_loops_wants(const struct stacks_loops *loops, const char *file, int line)
 {
 	if (!loops->wanted)
 		return false;
 	const char *colon = strrchr(loops->wanted, ':');
-	size_t length = (size_t)(colon ? colon - loops->wanted : 0), file = strlen(seen->file);
-	return length > 0 && file >= length && strncmp(seen->file + file - length, loops->wanted, length) == 0 &&
-		(file == length || seen->file[file - length - 1] == '/') && atoi(colon + 1) == seen->loop.line;
+	size_t length = (size_t)(colon ? colon - loops->wanted : 0), file_length = strlen(file);
+	return length > 0 && file_length >= length && strncmp(file + file_length - length, loops->wanted, length) == 0 &&
+		(file_length == length || file[file_length - length - 1] == '/') && atoi(colon + 1) == line;
+}
+
+bool stacks_loop_is_wanted(const struct stacks_loops *loops, const struct seen *seen)
+{
+	return stacks_loops_wants(loops, seen->file, seen->loop.line);
 }
 
 static struct seen *choose_wanted(struct stacks_loops *loops)
@@ -391,8 +398,9 @@ static struct seen *choose(struct stacks_loops *loops)
 		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
 	}
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		bool is_candidate = stacks_loop_is_one(loops, seen) && !stacks_loop_is_of_standard_library(seen) &&
-			has_training(loops, seen, &most) && !stacks_loop_has_loader_within(loops, seen);
+		bool is_candidate = stacks_loop_is_one(loops, seen) && !seen->loop.is_uneven &&
+			!stacks_loop_is_of_standard_library(seen) && has_training(loops, seen, &most) &&
+			!stacks_loop_has_loader_within(loops, seen);
 		bool is_brief =
 			!is_followed(loops, seen) && (stacks_loop_is_too_short(seen) || is_or_has(loops, seen, is_minibatches));
 		bool is_short = is_candidate && (is_brief || is_or_has(loops, seen, is_of_rollout));

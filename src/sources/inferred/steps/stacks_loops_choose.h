@@ -11,6 +11,7 @@ bool stacks_loops_may_choose(const struct stacks_loops *loops, int64_t now_ns);
 /* What counts the steps best. NULL: not known (yet). */
 struct seen *stacks_loops_find_steps(struct stacks_loops *loops);
 /* Whether a person chose this loop: --loop=FILE:LINE. */
+bool stacks_loops_wants(const struct stacks_loops *loops, const char *file, int line);
 bool stacks_loop_is_wanted(const struct stacks_loops *loops, const struct seen *seen);
 /* Whether both are of the same loop. */
 bool stacks_loop_is_of(const struct seen *seen, const struct seen *steps);

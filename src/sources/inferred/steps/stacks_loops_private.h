@@ -64,6 +64,18 @@ struct stacks_across {
 	uint64_t least, most; /* steps of an epoch, if all have as many; most 0 = unknown; least > most: they have not */
 };
 
+/* A loop that nothing counts, which may be counted by what it assigns (stacks_loops_changes.h). */
+struct stacks_changes {
+	uint64_t code;
+	int line;                              /* of its header; 0 = there is none */
+	int64_t since_ns, read_ns, changed_ns; /* of the trial; the last reading; the last change */
+	unsigned reads, close_reads;           /* of the trial, and those soon after the one before */
+	unsigned changes, brief;               /* and those too soon after the one before */
+	int64_t passed_ns;                     /* between these changes */
+	unsigned trials;
+	bool is_known, is_refused; /* its steps are long enough for that; they are not */
+};
+
 enum stacks_why {
 	STACKS_WHY_UNKNOWN,
 	STACKS_WHY_RECURSION,
@@ -126,6 +138,7 @@ struct stacks_loops {
 		unsigned samples, counts[STACKS_WHYS];
 		struct stacks_why_at at[STACKS_WHYS];
 	} why; /* no steps are inferred */
+	struct stacks_changes changes;
 	struct py_counted emitted;
 };
 

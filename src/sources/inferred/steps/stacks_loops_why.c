@@ -3,12 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_changes.h"
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/steps/stacks_training.h"
 #include "src/sources/inferred/sums/stacks_tree.h"
 
 /* Most readings, and so many, must show the same. */
 #define MAJORITY_RATIO 0.7
+#define ASSIGNED_WAIT_NS (3 * NS_PER_S)
 enum { READINGS_MIN = 25, CALLS_MIN = 8, PART_RESTARTS_MIN = 3 };
 
 static const char *base_name(const char *file)
@@ -25,12 +29,19 @@ static bool calls_itself(const struct py_sample *sample, uint64_t code)
 	return count >= CALLS_MIN;
 }
 
-/* What in this loop may count its iterations: a slow one has not gone on yet. NULL: nothing does. */
+/* A slow loop, or `+=`, has not gone on yet. Other ints that a loop assigns are mostly no counts. */
+static bool may_go_on(const struct seen *seen)
+{
+	bool is_assigned = stacks_loop_is_variable(&seen->loop) && !seen->loop.is_sum;
+	return seen->advanced == 0 && (!is_assigned || seen->read_ns - seen->since_ns < ASSIGNED_WAIT_NS);
+}
+
+/* What in this loop may count its iterations. NULL: nothing does. */
 static const struct seen *find_count(const struct stacks_loops *loops, uint64_t code, unsigned depth)
 {
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
 		if (seen->loop.code == code && seen->loop.depth == depth && seen->loop.has_position &&
-			(seen->advanced == 0 || stacks_loop_quality(seen) >= 0))
+			(may_go_on(seen) || stacks_loop_quality(seen) >= 0))
 			return seen;
 	return NULL;
 }
@@ -90,12 +101,13 @@ static const struct py_site *own_frame(const struct py_sample *sample)
 	return NULL;
 }
 
-/* Why the innermost loop of these frames is not counted. `is_own`: only of frames of the user's own code. */
+/* Why the innermost loop of these frames, from this one outwards, is not counted. `is_own`: only of frames of the
+ * user's own code. */
 static enum stacks_why find_loop(
-	struct stacks_loops *loops, const struct py_sample *sample, bool is_own, struct stacks_why_at *at)
+	struct stacks_loops *loops, const struct py_sample *sample, size_t from, bool is_own, struct stacks_why_at *at)
 {
 	int lines[STACKS_DEPTH_MAX];
-	for (size_t i = 0; i < sample->count; i++) {
+	for (size_t i = from; i < sample->count; i++) {
 		const struct py_site *site = &sample->sites[i];
 		size_t depth = py_loops_around(loops->reader, site, lines, STACKS_DEPTH_MAX);
 		bool is_within = strstr(site->known->code.function, "comp>") || strstr(site->known->code.function, "<genexpr>");
@@ -118,7 +130,7 @@ static enum stacks_why find_loop(
 static enum stacks_why find_why(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_why_at *at)
 {
 	const struct py_site *own = own_frame(sample);
-	if (!own || is_importing(sample))
+	if (!own)
 		return STACKS_WHY_UNKNOWN;
 	*at = (struct stacks_why_at){ .code = own->code, .line = own->line };
 	snprintf(at->file, sizeof at->file, "%.40s", base_name(own->known->code.file));
@@ -131,16 +143,18 @@ static enum stacks_why find_why(struct stacks_loops *loops, const struct py_samp
 	if (waits(sample))
 		return STACKS_WHY_WAITS;
 	struct stacks_why_at of_loop = *at;
-	if (find_loop(loops, sample, true, &of_loop) == STACKS_WHY_UNREADABLE) {
+	if (find_loop(loops, sample, 0, true, &of_loop) == STACKS_WHY_UNREADABLE) {
 		*at = of_loop;
 		return STACKS_WHY_UNREADABLE;
 	}
-	return find_loop(loops, sample, false, at);
+	return find_loop(loops, sample, 0, false, at);
 }
 
 void stacks_loops_note_why(struct stacks_loops *loops, const struct py_sample *sample)
 {
 	struct stacks_why_at at = { 0 };
+	if (is_importing(sample))
+		return;
 	enum stacks_why why = find_why(loops, sample, &at);
 	if (loops->why.samples >= 2 * READINGS_MIN) {
 		loops->why.samples /= 2;
@@ -171,9 +185,33 @@ static bool lacks_training(const struct stacks_loops *loops)
 		loops->why.counts[STACKS_WHY_UNKNOWN] >= MAJORITY_RATIO * loops->why.samples;
 }
 
+static bool has_majority(const struct stacks_loops *loops, enum stacks_why why)
+{
+	return !loops->steps && loops->why.samples >= READINGS_MIN &&
+		loops->why.counts[why] >= MAJORITY_RATIO * loops->why.samples;
+}
+
+bool stacks_loops_why_unreadable(struct stacks_loops *loops, const struct py_sample *sample, uint64_t *code, int *line)
+{
+	struct stacks_why_at at = loops->why.at[STACKS_WHY_UNREADABLE];
+	bool is_optimizer = false;
+	int trained = stacks_training_frame(sample, &is_optimizer);
+	if (loops->trained > 0 &&
+		(trained < 0 || (loops->optimized > 1 && !is_optimizer) ||
+			find_loop(loops, sample, (size_t)trained + 1, false, &at) != STACKS_WHY_UNREADABLE))
+		return false;
+	*code = at.code;
+	*line = at.line;
+	return has_majority(loops, STACKS_WHY_UNREADABLE) && at.line > 0;
+}
+
 bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 {
 	const struct stacks_why_at *at = loops->why.at;
+	if (loops->wanted && !loops->steps && loops->changes.is_refused) {
+		snprintf(out, size, "nothing counts the loop at %s, and its steps are too short to watch", loops->wanted);
+		return true;
+	}
 	if (lacks_chosen(loops)) {
 		snprintf(out, size, "pmtop has found no loop at %s: key s lists the others", loops->wanted);
 		return true;
@@ -183,14 +221,16 @@ bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 		return true;
 	}
 	for (size_t i = STACKS_WHY_UNKNOWN + 1; i < STACKS_WHYS; i++) {
-		bool has_majority = loops->why.counts[i] >= MAJORITY_RATIO * loops->why.samples;
-		if (loops->steps || loops->why.samples < READINGS_MIN || !has_majority)
+		if (!has_majority(loops, i) || (i == STACKS_WHY_UNREADABLE && stacks_loops_changes_is_tried(loops)))
 			continue;
 		at += i;
 		if (i == STACKS_WHY_RECURSION)
 			snprintf(out, size, "%s() calls itself: recursion has no loop to count", at->function);
 		else if (i == STACKS_WHY_WAITS)
 			snprintf(out, size, "%s:%d waits: other threads or processes do the work", at->file, at->line);
+		else if (i == STACKS_WHY_UNREADABLE && loops->changes.is_refused && loops->changes.code == at->code)
+			snprintf(out, size, "nothing counts the loop at %s:%d, and its steps are too short to watch", at->file,
+				at->line);
 		else if (i == STACKS_WHY_UNREADABLE)
 			snprintf(out, size, "the loop at %s:%d counts in an object that pmtop cannot read", at->file, at->line);
 		else

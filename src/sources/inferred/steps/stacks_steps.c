@@ -369,7 +369,7 @@ static bool is_fast(const struct stacks_steps *steps)
 static int64_t poll_ns(const struct stacks_steps *steps)
 {
 	double wanted_ns = steps->step_s / POLLS_WANTED * (double)NS_PER_S;
-	if (isnan(steps->step_s))
+	if (isnan(steps->step_s) || (is_fast(steps) && steps->what.is_at_least))
 		return POLL_MIN_NS;
 	if (is_fast(steps) || wanted_ns > (double)POLL_MAX_NS)
 		return POLL_MAX_NS;

@@ -23,7 +23,7 @@ void stacks_steps_free(struct stacks_steps *steps);
 struct stacks_what {
 	char text[128], file[512];
 	int line;
-	bool is_certain;
+	bool is_certain, is_at_least;
 	bool is_chosen;         /* by a person */
 	unsigned micro_batches; /* in a step; 0 = none, or unknown */
 };

@@ -33,7 +33,7 @@ static void emit_what(const struct stacks_steps *steps, int64_t now_ns, struct s
 	const char *const meta[][2] = { { "counted_by", *steps->what.text ? steps->what.text : "torch DataLoader" },
 		{ "inferred.file", steps->what.file }, { "inferred.line", steps->line },
 		{ "inferred.certain", steps->what.is_certain ? "yes" : "no" },
-		{ "inferred.at_least", steps->is_at_least ? "yes" : "" },
+		{ "inferred.at_least", steps->is_at_least || steps->what.is_at_least ? "yes" : "" },
 		{ "inferred.chosen", steps->what.is_chosen ? "yes" : "" }, { "micro_batches", steps->micro_batches } };
 	for (size_t i = 0; i < sizeof meta / sizeof *meta; i++)
 		if (*meta[i][1])
@@ -236,8 +236,9 @@ void stacks_steps_place(struct stacks_steps *steps, const struct stacks_job *job
 void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what)
 {
 	const struct stacks_what *now = &steps->what;
-	if (now->line == what->line && now->is_certain == what->is_certain && now->micro_batches == what->micro_batches &&
-		now->is_chosen == what->is_chosen && strcmp(now->text, what->text) == 0 && strcmp(now->file, what->file) == 0)
+	if (now->line == what->line && now->is_certain == what->is_certain && now->is_at_least == what->is_at_least &&
+		now->micro_batches == what->micro_batches && now->is_chosen == what->is_chosen &&
+		strcmp(now->text, what->text) == 0 && strcmp(now->file, what->file) == 0)
 		return;
 	steps->what = *what;
 	steps->has_new_what = true;

@@ -34,6 +34,7 @@ enum py_role {
 	PY_ROLE_STORE_NAME = 'N',
 	PY_ROLE_STORE_GLOBAL = 'g',
 	PY_ROLE_STORE_CELL = 'D',
+	PY_ROLE_DELETE = 'X', /* of a variable, of any of these */
 	PY_ROLE_STORE_ATTRIBUTE = 'A',
 	PY_ROLE_ADD = '+', /* in place; since 3.11 any operation, and the argument PY_ADD_IN_PLACE means this one */
 	PY_ROLE_ITER = 'G',

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/sources/python/loops/py_assigned.h"
 #include "src/sources/python/loops/py_exits.h"
 #include "src/sources/python/code/py_graph.h"
 #include "src/sources/python/code/py_handlers.h"
@@ -246,6 +247,7 @@ static void add_store(struct py_bytecode *code, const struct py_store *store)
 		if (!is_same_variable(other, store) || other->loop != store->loop)
 			continue;
 		other->is_sum |= store->is_sum;
+		other->is_again = true;
 		if (!py_operand_is_same(&other->added, &store->added))
 			other->added.role = 0;
 		return;
@@ -321,6 +323,15 @@ static void find_stores(const struct py_graph *graph, struct py_bytecode *code)
 	}
 }
 
+/* What is deleted is assigned again, too. An index may be that of variables of several kinds. */
+static void note_deletions(const struct py_graph *graph, struct py_bytecode *code)
+{
+	for (size_t i = 0; i < graph->count; i++)
+		for (size_t k = 0; graph->all[i].role == PY_ROLE_DELETE && k < code->store_count; k++)
+			code->stores[k].is_again |= code->stores[k].index == graph->all[i].argument &&
+				code->stores[k].loop == loop_of(code, &graph->all[i]);
+}
+
 /* A loop around the comparison's, or inside it, may assign it. */
 static bool is_assigned(const struct py_bytecode *code, const struct py_operand *operand)
 {
@@ -382,9 +393,11 @@ static bool fill(struct py_graph *graph, struct py_bytecode *out)
 	}
 	out->is_generator = py_yields_any(graph, out);
 	find_stores(graph, out);
+	note_deletions(graph, out);
 	py_sums_find(graph, out, &out->sums);
 	forget_assigned(out);
 	keep_deepest_stores(out);
+	py_assigned_find(graph, out);
 	py_exits_find(graph, out);
 	find_compared(out);
 	return true;

@@ -71,6 +71,8 @@ struct py_code_loop {
 	bool is_delegation_of_for;
 	uint32_t yield_at;  /* of its only yield, before which nothing was yielded: in units; PY_NO_INDEX: it is not so */
 	bool yields_behind; /* and may yield once more when it has ended */
+	/* Of the stores that of a variable which each iteration assigns, once; PY_STORES_MAX: there is none. */
+	size_t assigned;
 	struct py_iterated iterated;
 };
 
@@ -85,6 +87,7 @@ struct py_store {
 	/* Of a sum: what is added, a constant or a variable that no loop of the code assigns. Role 0: something else. */
 	struct py_operand added;
 	bool is_compared; /* nothing in the loop assigns it, so something that it calls may */
+	bool is_again;    /* several instructions of the loop assign it, or one deletes it */
 	bool is_rebound;  /* of these: the loop assigns the variable that leads to it: `state = state.next()` */
 };
 

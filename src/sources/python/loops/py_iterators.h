@@ -6,8 +6,9 @@
 #include "src/sources/python/loops/py_attributes.h"
 #include "src/sources/python/loops/py_stack_entries.h"
 
-/* guards.form of an int: its address is in the word at guards.slot. */
-enum { PY_FORM_INT = 64 };
+/* guards.form of an int: its address is in the word at guards.slot. Of changes (py_changes.h): so is that of the
+ * variable's object. */
+enum { PY_FORM_INT = 64, PY_FORM_CHANGES = 65 };
 
 /* What py_gather.c has learned of generators. */
 enum { PY_GATHERS_RETAINED = 16 };

@@ -70,10 +70,10 @@ static bool read_view(const struct py_process *process, const struct py_loop *lo
 	const struct py_layout *layout = &process->location.layout;
 	const struct py_loop_guards *guards = &loop->guards;
 	struct remote_piece pieces[PIECES_MAX];
-	bool is_int = guards->form == PY_FORM_INT;
-	size_t size = !has_value || guards->form == PY_FORM_NONE ? 0
-		: is_int                                             ? PY_INT_SIZE
-															 : 8 * py_iterator_words(guards->form);
+	bool is_int = guards->form == PY_FORM_INT, has_slot = is_int || guards->form == PY_FORM_CHANGES;
+	size_t size = !has_value || guards->form == PY_FORM_NONE || guards->form == PY_FORM_CHANGES ? 0
+		: is_int                                                                                ? PY_INT_SIZE
+				 : 8 * py_iterator_words(guards->form);
 	if (frame_end(layout) - frame_begin(layout) > FRAME_MAX)
 		return false;
 	size_t count = add_guards(layout, guards, &view->sides[0], pieces);
@@ -81,7 +81,7 @@ static bool read_view(const struct py_process *process, const struct py_loop *lo
 		pieces[count++] = (struct remote_piece){ guards->places[i].code + layout->code_lines, &view->lines[i],
 			sizeof view->lines[i] };
 	for (size_t i = 0; i < SLOTS; i++) {
-		if (is_int)
+		if (has_slot)
 			pieces[count++] = (struct remote_piece){ guards->slot, &view->slots[i], sizeof view->slots[i] };
 		if (size > 0 && (i == 1 || (is_int && i == 0)))
 			pieces[count++] = (struct remote_piece){ guards->source, view->sides[i].value, size };
@@ -179,6 +179,16 @@ static enum py_loop_reading read_int(const struct py_process *process, struct py
 	return PY_LOOP_GOOD;
 }
 
+/* There may be no object before the first assignment. */
+static enum py_loop_reading read_change(struct py_loop *loop, const struct view *view)
+{
+	uint64_t object = view->slots[SLOTS - 1];
+	loop->position += object && object != loop->guards.source;
+	loop->guards.source = object;
+	loop->has_position = true;
+	return PY_LOOP_GOOD;
+}
+
 /* Its position only grows: a smaller one is another iterator's, at the same address. *is_other: so are these words,
  * unless they are of two moments. */
 static enum py_loop_reading read_iterator(
@@ -226,8 +236,11 @@ static enum py_loop_reading read_once(struct py_iterators *iterators, struct py_
 	enum py_loop_reading reading = check_sides(iterators, &loop->guards, &view, &late);
 	if (reading != PY_LOOP_GOOD)
 		return reading;
-	return loop->guards.form == PY_FORM_INT ? read_int(iterators->process, loop, &view)
-											: read_iterator(iterators, loop, &view, late, is_other);
+	switch (loop->guards.form) {
+	case PY_FORM_INT: return read_int(iterators->process, loop, &view);
+	case PY_FORM_CHANGES: return read_change(loop, &view);
+	default: return read_iterator(iterators, loop, &view, late, is_other);
+	}
 }
 
 enum py_loop_reading py_loop_view(struct py_iterators *iterators, struct py_loop *loop)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/sources/python/loops/py_bounds.h"
+#include "src/sources/python/loops/py_changes.h"
 #include "src/sources/python/loops/py_loop_view.h"
 #include "src/sources/python/loops/py_ranges.h"
 #include "src/sources/python/loops/py_reading.h"
@@ -52,6 +53,7 @@ static void read_for(struct py_reading *reading, int number, const struct py_sam
 	loop.slot = py_loop_stack_slot(iterators->process, frame, entry);
 	loop.depth = code_loop->depth;
 	loop.line = loop.loop_line = frame->code->loop_lines[number];
+	loop.is_uneven = loop.is_in_generator && !code_loop->yields_once;
 	if (!py_loop_guard_place(&loop.guards, frame, number, false) ||
 		!py_loop_guard_word(&loop.guards, loop.slot, object) ||
 		!py_stack_entry_guard_below(&iterators->classes, frame, entry, &loop.guards) ||
@@ -207,6 +209,25 @@ size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, str
 		}
 	}
 	return reading.count;
+}
+
+bool py_loops_read_changes(
+	struct py_loops *loops, const struct py_sample *sample, uint64_t code, int line, struct py_loop *out)
+{
+	struct py_reading reading = { .loops = loops, .out = out, .max = 1 };
+	struct py_loop_frame *frame = &loops->frames[0];
+	const struct py_loop_code *known = py_loop_code_get(loops->iterators.codes, code);
+	for (size_t i = 0; known && known->bytecode && i < sample->count && reading.count == 0; i++) {
+		const struct py_site *site = &sample->sites[i];
+		const struct py_activation at = { site->frame, site->code };
+		if (site->code != code || !py_loop_frame_read(loops->iterators.process, &at, known, frame))
+			continue;
+		py_loop_frame_classify(&loops->iterators.classes, frame);
+		reading.frame = frame;
+		reading.base = (struct py_loop){ .frame = site->frame, .code = site->code, .frame_index = i, .site = site };
+		py_changes_read(&reading, line);
+	}
+	return reading.count > 0;
 }
 
 /* The innermost loop at an instruction, or NULL. *is_asking: it asks for the loop's next item. */

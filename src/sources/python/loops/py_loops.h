@@ -31,6 +31,8 @@ enum py_loop_kind {
 	PY_LOOP_INT,       /* not a loop: an int that a loop assigns: a local or global variable, or self.name += 1; or the
 						  calls of a tf.function in it */
 	PY_LOOP_STATE,     /* not a loop: an int attribute of a trainer's state: its global step or its epoch */
+	PY_LOOP_CHANGES,   /* a loop that nothing counts, by how often a variable that it assigns was seen to change: the
+						  position is relative, and a lower bound */
 	PY_LOOP_OTHER,     /* over an iterator of another type: the position is unknown, but of some of the program's own
 						  classes */
 };
@@ -120,7 +122,8 @@ struct py_loop {
 	bool counts_begun;
 	/* Of a state: its value is the number of the epoch, not a step. */
 	bool counts_epochs;
-	/* An int of a suspended generator, in a loop that does not yield once in each iteration: no count of its items. */
+	/* A loop of a suspended generator that does not yield once in each iteration, or an int of such a loop: no count of
+	 * the generator's items. */
 	bool is_uneven;
 	struct py_loop_guards guards;
 };
@@ -143,6 +146,10 @@ void py_loops_close(struct py_loops *loops);
  * loop first, then its ints; nothing of comprehensions that Python inlines (since 3.12). Returns how many. A frame that
  * has moved on since is read as it is now. */
 size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max);
+/* Reads a loop around the sampled frame of this code, whose header has this line, by a variable that it assigns
+ * (PY_LOOP_CHANGES; py_changes.h). False: each iteration assigns none. */
+bool py_loops_read_changes(
+	struct py_loops *loops, const struct py_sample *sample, uint64_t code, int line, struct py_loop *out);
 /* The lines of the loops around a sampled instruction in its frame, by depth, without reading the process: only of code
  * that py_loops_read has read before. Returns how many. */
 size_t py_loops_around(struct py_loops *loops, const struct py_site *site, int *lines, size_t max);
