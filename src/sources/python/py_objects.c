@@ -501,7 +501,7 @@ bool py_attribute_find(const struct py_process *process, uint64_t object, const 
 {
 	const struct objects *objects = objects_of(&process->location.layout);
 	struct py_attribute found = { .slot = 0 };
-	uint64_t type, flags;
+	uint64_t type, flags, value;
 	if (!objects || !object || !remote_word(process->pid, object + TYPE, &type) || !type ||
 		!remote_word(process->pid, type + TYPE_FLAGS, &flags))
 		return false;
@@ -509,9 +509,13 @@ bool py_attribute_find(const struct py_process *process, uint64_t object, const 
 	bool is_managed = objects->storage != DICT_AT_OFFSET && (flags & HAS_MANAGED_DICT);
 	bool is_found = is_managed ? find_managed(process, object, type, flags, name, &found)
 							   : find_at_offset(process, object, type, name, &found);
-	if (!is_found) {
-		found.guard_count = 1;
-		is_found = py_slot_find(process, object, type, name, &found.slot);
+	/* Since 3.14 a class has room for values of all attributes that its methods assign, also of those in slots. */
+	if (!is_found || (is_managed && remote_word(process->pid, found.slot, &value) && !value)) {
+		struct py_attribute in_slot = { .guard_count = 1, .guards = { found.guards[0] } };
+		if (py_slot_find(process, object, type, name, &in_slot.slot)) {
+			found = in_slot;
+			is_found = true;
+		}
 	}
 	if (is_found)
 		*out = found;
