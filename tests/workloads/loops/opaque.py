@@ -16,7 +16,10 @@ class Transformed:
         return self
 
     def __next__(self):
-        return tuple(map(float, next(self.source)))
+        item = next(self.source)
+        if item[0] == 0:
+            time.sleep(0.2)
+        return tuple(map(float, item))
 
 
 def batches(count):
@@ -30,16 +33,14 @@ def plain():
 def torch():
     import torch
     torch.set_num_threads(1)
-    model = torch.nn.Sequential(torch.nn.Linear(300, 600), torch.nn.ReLU(), torch.nn.Linear(600, 300))
-    optimizer, x = torch.optim.Adam(model.parameters()), torch.randn(256, 300)
+    model = torch.nn.Sequential(torch.nn.Linear(2000, 2000), torch.nn.ReLU(), torch.nn.Linear(2000, 2000))
+    optimizer, x = torch.optim.Adam(model.parameters()), torch.randn(48, 2000)
 
     def train():
-        begin_s = time.monotonic()
-        while time.monotonic() < begin_s + 0.12:
-            loss = ((model(x) - x) ** 2).mean()
-            loss.backward()
-        optimizer.step()
         optimizer.zero_grad()
+        ((model(x) - x) ** 2).mean().backward()
+        optimizer.step()
+        time.sleep(0.05)
     return train
 
 
@@ -51,7 +52,6 @@ def main():
             train()
             done += len((x, y)) // 2 if done % 2 == 0 else 1
             step(done, epoch + 1)
-        time.sleep(0.5)
 
 
 main()

@@ -133,15 +133,13 @@ bool stacks_loops_changes_read(
 		!py_loops_read_changes(loops->reader, sample, changes->code, changes->line, out))
 		return false;
 	const struct seen *seen = find_seen(loops, out);
-	uint64_t before = seen ? seen->loop.position : 0;
-	/* The iterator of the next pass may have the address of this one. */
+	bool is_changed = seen && out->guards.source && out->guards.source != seen->loop.guards.source;
+	/* The iterator of the next pass may have the address of this one. In it the first iteration is in progress, once it
+	 * has assigned the variable. */
 	bool is_same_pass = seen && seen->loop.frame == out->frame && seen->loop.object == out->object &&
 		(seen != loops->steps || loops->is_running);
-	/* The first iteration of a later pass is in progress. */
-	out->position = !seen ? 0
-		: !is_same_pass   ? 1
-						  : before + (out->guards.source && out->guards.source != seen->loop.guards.source);
-	if (seen && (!is_same_pass || out->position > before))
+	out->position = is_changed + (is_same_pass ? seen->loop.position : 0);
+	if (is_changed)
 		note_change(changes, now_ns);
 	note_reading(changes, now_ns);
 	judge(loops, now_ns);

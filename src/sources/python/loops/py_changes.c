@@ -23,14 +23,34 @@ static bool guard_iterator(struct py_reading *reading, int number, struct py_loo
 		&loop->guards, py_loop_stack_slot(reading->loops->iterators.process, frame, entry), object);
 }
 
+/* What the loop assigns in each iteration. */
+static bool find_assigned(struct py_reading *reading, int number, struct py_loop *loop)
+{
+	const struct py_loop_code *code = reading->frame->code;
+	size_t store = code->bytecode->loops[number].assigned;
+	return store < PY_STORES_MAX &&
+		py_variable_find(reading, &code->variables[store], &code->bytecode->stores[store], loop);
+}
+
+/* In another iteration of a loop around it, this is another pass, whose iterator may have the address of this one's. */
+static bool guard_around(struct py_reading *reading, int number, struct py_loop *loop)
+{
+	const struct py_bytecode *bytecode = reading->frame->code->bytecode;
+	for (int at = bytecode->loops[number].parent; at != PY_NO_LOOP; at = bytecode->loops[at].parent) {
+		struct py_loop around = reading->base;
+		if (find_assigned(reading, at, &around) &&
+			!py_loop_guard_word(&loop->guards, around.slot, around.guards.source))
+			return false;
+	}
+	return true;
+}
+
 bool py_changes_read(struct py_reading *reading, int line)
 {
 	const struct py_loop_frame *frame = reading->frame;
 	int number = loop_at_line(frame, line);
-	size_t store = number == PY_NO_LOOP ? PY_STORES_MAX : frame->code->bytecode->loops[number].assigned;
 	struct py_loop loop = reading->base;
-	if (store == PY_STORES_MAX ||
-		!py_variable_find(reading, &frame->code->variables[store], &frame->code->bytecode->stores[store], &loop))
+	if (number == PY_NO_LOOP || !find_assigned(reading, number, &loop))
 		return false;
 	loop.kind = PY_LOOP_CHANGES;
 	loop.object = 0;
@@ -39,7 +59,8 @@ bool py_changes_read(struct py_reading *reading, int line)
 	loop.depth = frame->code->bytecode->loops[number].depth;
 	loop.guards.form = PY_FORM_CHANGES;
 	loop.guards.slot = loop.slot;
-	if (!py_loop_guard_place(&loop.guards, frame, number, false) || !guard_iterator(reading, number, &loop))
+	if (!py_loop_guard_place(&loop.guards, frame, number, false) || !guard_iterator(reading, number, &loop) ||
+		!guard_around(reading, number, &loop))
 		return false;
 	size_t count = reading->count;
 	py_reading_emit(reading, &loop);
