@@ -62,7 +62,7 @@ UNSEEN = {
     'native': r'unseen.py:\d+ runs native code: no Python loop to count',
     'unreadable': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'layers': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
-    'brief': r'nothing counts the loop at unseen.py:\d+, and its steps are too short to watch',
+    'brief': r'nothing counts the steps at unseen.py:\d+, which are too short to watch',
     'library': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'untrained': r'no backward pass was seen: key s or --loop chooses a loop',
     'waiting': r'unseen.py:\d+ waits: other threads or processes do the work',

@@ -209,7 +209,7 @@ bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 {
 	const struct stacks_why_at *at = loops->why.at;
 	if (loops->wanted && !loops->steps && loops->changes.is_refused) {
-		snprintf(out, size, "nothing counts the loop at %s, and its steps are too short to watch", loops->wanted);
+		snprintf(out, size, "nothing counts the steps at %s, which are too short to watch", loops->wanted);
 		return true;
 	}
 	if (lacks_chosen(loops)) {
@@ -229,8 +229,7 @@ bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 		else if (i == STACKS_WHY_WAITS)
 			snprintf(out, size, "%s:%d waits: other threads or processes do the work", at->file, at->line);
 		else if (i == STACKS_WHY_UNREADABLE && loops->changes.is_refused && loops->changes.code == at->code)
-			snprintf(out, size, "nothing counts the loop at %s:%d, and its steps are too short to watch", at->file,
-				at->line);
+			snprintf(out, size, "nothing counts the steps at %s:%d, which are too short to watch", at->file, at->line);
 		else if (i == STACKS_WHY_UNREADABLE)
 			snprintf(out, size, "the loop at %s:%d counts in an object that pmtop cannot read", at->file, at->line);
 		else
