@@ -117,9 +117,9 @@ void stacks_loops_changes_try(struct stacks_loops *loops, const struct py_sample
 {
 	uint64_t code;
 	int line;
-	if (loops->wanted)
+	if (loops->wanted && !stacks_loops_find_steps(loops))
 		try_wanted(loops, sample, now_ns);
-	else if (stacks_loops_why_unreadable(loops, sample, &code, &line))
+	else if (!loops->wanted && stacks_loops_why_unreadable(loops, sample, &code, &line))
 		try(loops, sample, code, line, now_ns);
 }
 
@@ -129,7 +129,8 @@ bool stacks_loops_changes_read(
 	struct stacks_loops *loops, const struct py_sample *sample, struct py_loop *out, int64_t now_ns)
 {
 	struct stacks_changes *changes = &loops->changes;
-	if (!changes->line || changes->is_refused ||
+	bool is_counted = loops->steps && loops->steps->loop.kind != PY_LOOP_CHANGES;
+	if (!changes->line || changes->is_refused || is_counted ||
 		!py_loops_read_changes(loops->reader, sample, changes->code, changes->line, out))
 		return false;
 	const struct seen *seen = find_seen(loops, out);
