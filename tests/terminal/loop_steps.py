@@ -64,6 +64,7 @@ UNSEEN = {
     'layers': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
     'brief': r'nothing counts the steps at unseen.py:\d+, which are too short to watch',
     'library': r'the loop at unseen.py:\d+ counts in an object that pmtop cannot read',
+    'launcher': r'the loop at library_agent.py:\d+ counts in an object that pmtop cannot read',
     'untrained': r'no backward pass was seen: key s or --loop chooses a loop',
     'waiting': r'unseen.py:\d+ waits: other threads or processes do the work',
 }

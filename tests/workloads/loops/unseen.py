@@ -1,4 +1,4 @@
-"""Work that no Python loop shows, or none whose count can be read: unseen.py recursion|native|unreadable|layers|brief|library|waiting|untrained."""
+"""Work that no Python loop shows, or none whose count can be read: unseen.py recursion|native|unreadable|layers|brief|library|launcher|waiting|untrained."""
 import hashlib
 import os
 import sys
@@ -50,6 +50,13 @@ def library():
         update()
 
 
+def launcher():
+    """Its loop is no training."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'site-packages'))
+    from library_agent import watch
+    watch()
+
+
 def waiting():
     thread = threading.Thread(target=native, daemon=True)
     thread.start()
@@ -66,5 +73,5 @@ def untrained():
 
 if __name__ == '__main__':
     sys.setrecursionlimit(10000)
-    {'recursion': recursion, 'native': native, 'unreadable': unreadable, 'layers': layers, 'brief': brief, 'library': library, 'waiting': waiting,
+    {'recursion': recursion, 'native': native, 'unreadable': unreadable, 'layers': layers, 'brief': brief, 'library': library, 'launcher': launcher, 'waiting': waiting,
      'untrained': untrained}[sys.argv[1]]()

@@ -196,13 +196,16 @@ bool stacks_loops_why_unreadable(struct stacks_loops *loops, const struct py_sam
 	struct stacks_why_at at = loops->why.at[STACKS_WHY_UNREADABLE];
 	bool is_optimizer = false;
 	int trained = stacks_training_frame(sample, &is_optimizer);
-	if (loops->trained > 0 &&
-		(trained < 0 || (loops->optimized > 1 && !is_optimizer) ||
-			find_loop(loops, sample, (size_t)trained + 1, false, &at) != STACKS_WHY_UNREADABLE))
+	bool is_training = loops->trained > 0;
+	if (!has_majority(loops, STACKS_WHY_UNREADABLE))
+		return false;
+	if (is_training && (trained < 0 || (loops->optimized > 1 && !is_optimizer)))
+		return false;
+	if (find_loop(loops, sample, is_training ? (size_t)trained + 1 : 0, !is_training, &at) != STACKS_WHY_UNREADABLE)
 		return false;
 	*code = at.code;
 	*line = at.line;
-	return has_majority(loops, STACKS_WHY_UNREADABLE) && at.line > 0;
+	return at.line > 0;
 }
 
 bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
