@@ -223,7 +223,7 @@ bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 		snprintf(out, size, "no backward pass was seen: key s or --loop chooses a loop");
 		return true;
 	}
-	for (size_t i = STACKS_WHY_UNKNOWN + 1; i < STACKS_WHYS; i++) {
+	for (enum stacks_why i = STACKS_WHY_UNKNOWN + 1; i < STACKS_WHYS; i++) {
 		if (!has_majority(loops, i) || (i == STACKS_WHY_UNREADABLE && stacks_loops_changes_is_tried(loops)))
 			continue;
 		at += i;
