@@ -47,6 +47,22 @@ START_TEST(short_steps_end_it)
 }
 END_TEST
 
+/* Where readings are too far apart, the trial is repeated, but not for ever. */
+START_TEST(a_busy_machine_shows_no_short_steps)
+{
+	unsigned trials = 0;
+	loops.changes.is_known = false;
+	while (loops.changes.line > 0) {
+		loops.changes.reads = 10;
+		goes_on_for(7 * NS_PER_S);
+		ck_assert(!loops.changes.is_known && !loops.changes.is_refused);
+		ck_assert_uint_lt(trials++, 20);
+	}
+	ck_assert_uint_gt(trials, 1);
+	ck_assert(!stacks_loops_changes_is_tried(&loops));
+}
+END_TEST
+
 START_TEST(anything_else_counts_better)
 {
 	struct seen *by_changes = &loops.seen[0], *by_int = &loops.seen[1];
@@ -80,6 +96,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, start, NULL);
 	tcase_add_test(tests, long_steps_go_on);
 	tcase_add_test(tests, short_steps_end_it);
+	tcase_add_test(tests, a_busy_machine_shows_no_short_steps);
 	tcase_add_test(tests, anything_else_counts_better);
 	tcase_add_test(tests, its_counts_are_lower_bounds);
 	suite_add_tcase(suite, tests);

@@ -66,10 +66,13 @@ static void note_reading(struct stacks_changes *changes, int64_t now_ns)
 static void begin(struct stacks_loops *loops, uint64_t code, int line, int64_t now_ns)
 {
 	unsigned trials = loops->changes.trials + 1;
-	loops->changes = (struct stacks_changes){
-		.code = code, .line = line, .since_ns = now_ns, .trials = trials, .is_refused = trials > TRIALS_MAX
-	};
-	loops->close_until_ns = trials > TRIALS_MAX ? loops->close_until_ns : now_ns + TRIAL_NS;
+	loops->changes = (struct stacks_changes){ .trials = trials };
+	if (trials > TRIALS_MAX)
+		return;
+	loops->changes.code = code;
+	loops->changes.line = line;
+	loops->changes.since_ns = now_ns;
+	loops->close_until_ns = now_ns + TRIAL_NS;
 }
 
 /* Readings far apart do not show how short the steps are: on a busy machine the trial is repeated. */

@@ -30,6 +30,7 @@ enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3, UPDATES_MIN = 8, WITHOUT_BACKWARD_
 /* Usual names of an int that counts steps, the best first. */
 static const char *const counters[] = { "global_step", "iter_num", "iteration", "step", "iter", "it", "i", "n_iter",
 	"num_updates", "update", "batch_idx", "idx", "t", "episode", "i_episode" };
+/* Behind that of each int. */
 enum { COUNTERS = sizeof counters / sizeof *counters, WORST_QUALITY = COUNTERS + 6 };
 
 double stacks_loop_per_second(const struct seen *seen)

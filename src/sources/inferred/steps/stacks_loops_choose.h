@@ -10,8 +10,9 @@ enum { STACKS_SHORT_MAX = 64 }; /* more items are not the parts of a step */
 bool stacks_loops_may_choose(const struct stacks_loops *loops, int64_t now_ns);
 /* What counts the steps best. NULL: not known (yet). */
 struct seen *stacks_loops_find_steps(struct stacks_loops *loops);
-/* Whether a person chose this loop: --loop=FILE:LINE. */
+/* Whether a person chose the loop at this line: --loop=FILE:LINE. */
 bool stacks_loops_wants(const struct stacks_loops *loops, const char *file, int line);
+/* The same of a loop that was seen. */
 bool stacks_loop_is_wanted(const struct stacks_loops *loops, const struct seen *seen);
 /* Whether both are of the same loop. */
 bool stacks_loop_is_of(const struct seen *seen, const struct seen *steps);
