@@ -183,6 +183,14 @@ static void open_run(struct model *model, const struct record *record)
 		copy_facts(model, &model->runs[index]);
 }
 
+/* Its process goes on. */
+static void hide_run(struct model *model, struct run *run)
+{
+	run->is_used = run->is_live = false;
+	run->pid = 0;
+	model->priv->tree_version++;
+}
+
 /* An inferred run is shown until its process publishes; then it may have the epochs that are not published. */
 static void hide_inferred(struct model *model)
 {
@@ -190,10 +198,8 @@ static void hide_inferred(struct model *model)
 		struct run *run = &model->runs[i];
 		if (!run->is_used || !run->is_counted || !publishes(model, run->pid))
 			continue;
-		run->is_used = run->is_live = false;
 		run->priv->beside.pid = run->pid;
-		run->pid = 0; /* its process goes on */
-		model->priv->tree_version++;
+		hide_run(model, run);
 	}
 }
 
@@ -215,6 +221,15 @@ static void take_loop_epochs(struct model *model)
 		if (loop)
 			run_take_loop_epochs(run, loop);
 	}
+}
+
+/* What a program publishes, or the steps of its other processes, need none. */
+static bool needs_inference(const struct model *model)
+{
+	for (const struct run *run = model->runs; run < model->runs + model->run_count; run++)
+		if (run->is_used && (!run->is_counted || run->pid != model->target_pid))
+			return false;
+	return true;
 }
 
 static void note_missing(struct model *model, const struct record *record)
@@ -240,8 +255,7 @@ static void note_missing(struct model *model, const struct record *record)
 	put_text(missing.text, sizeof missing.text, record->missing.text);
 	put_text(missing.remedy, sizeof missing.remedy, record->missing.remedy);
 	missing_classify(&missing);
-	/* What a program publishes needs no inference. */
-	if (missing.subject == MISSING_STEPS && model->run_count > 0)
+	if (missing.subject == MISSING_STEPS && !needs_inference(model))
 		return;
 	model->missing[at] = missing;
 	if (at == model->missing_count)
@@ -316,6 +330,8 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 			run_apply(run, record, set->count - at);
 		if (run && record->kind == RECORD_MARK)
 			copy_mark(model, run, record);
+		if (run && record->kind == RECORD_RUN_CLOSED && end_is_withdrawal(record->text))
+			hide_run(model, run);
 		break;
 	}
 	}

@@ -177,6 +177,8 @@ const char *record_kind_name(enum record_kind kind)
 
 bool end_is_orderly(const char *text) { return text && strcmp(text, "ended") == 0; }
 
+bool end_is_withdrawal(const char *text) { return text && strcmp(text, END_WITHDRAWN) == 0; }
+
 bool opened_is_counted(const struct record *record)
 {
 	return record->opened.abi && strcmp(record->opened.abi, "counted") == 0;

@@ -550,9 +550,10 @@ void sample_set_missing(
 	struct sample_set *set, int64_t time_ns, const char *figure, const char *text, const char *remedy);
 
 const char *record_kind_name(enum record_kind kind);
-
 /* Whether a run that RUN_OPENED announces is inferred from its DataLoaders' counters. */
 bool opened_is_counted(const struct record *record);
+#define END_WITHDRAWN "withdrawn" /* text of RUN_CLOSED: the steps that were inferred can no longer be counted */
+bool end_is_withdrawal(const char *text);
 /* Whether `text` of RUN_CLOSED or WORKER_GONE says that the run or worker announced its end itself. */
 bool end_is_orderly(const char *text);
 

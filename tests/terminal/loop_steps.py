@@ -318,22 +318,40 @@ def the_loop_after_another_counts_soon(python):
     assert {batch['total'] for batch in first} == {450} and max(batch['count'] for batch in first) == 450, first[-1]
 
 
-def says_why(python, kind):
-    program = subprocess.Popen([python, os.path.join(SCRIPTS, 'unseen.py'), kind], env=ENVIRONMENT)
+def watch_from_start(python, script, *arguments):
+    """Yields what pmtop prints in the first WHY_S, and the reasons why it has no steps."""
+    program = subprocess.Popen([python, os.path.join(SCRIPTS, script + '.py'), *arguments], env=ENVIRONMENT)
     try:
         with subprocess.Popen([PMTOP, '-p', str(program.pid), '-b', '--format=json', '-d', '0.5', '-n', str(2 * WHY_S)], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, text=True) as pmtop:
-            reasons = []
-            for reported in map(json.loads, pmtop.stdout):
-                assert not reported.get('batch', {}).get('count'), reported
-                reasons = [row['reason'] for row in reported['self']['missing'] if row['figure'] == 'steps']
-                if reasons:
-                    break
-            pmtop.terminate()
+            try:
+                for reported in map(json.loads, pmtop.stdout):
+                    yield reported, [row['reason'] for row in reported['self']['missing'] if row['figure'] == 'steps']
+            finally:
+                pmtop.terminate()
     finally:
         program.kill()
         program.wait()
+
+
+def says_why(python, kind):
+    for reported, reasons in watch_from_start(python, 'unseen', kind):
+        assert not reported.get('batch', {}).get('count'), reported
+        if reasons:
+            break
     assert len(reasons) == 1 and re.fullmatch(UNSEEN[kind], reasons[0]), reasons
+
+
+def steps_that_become_too_short_are_unknown(python):
+    """They were counted by what their loop assigns. That they cannot be counted any more is no stall."""
+    are_known = False
+    with tempfile.TemporaryDirectory() as folder:
+        for reported, reasons in watch_from_start(python, 'opaque', os.path.join(folder, 'truth'), 'faster'):
+            before, are_known = are_known, bool(reported.get('batch', {}).get('count'))
+            if before and not are_known:
+                break
+    assert before and not are_known and not reported.get('batch'), reported.get('batch')
+    assert len(reasons) == 1 and re.fullmatch(UNSEEN['brief'].replace('unseen', 'opaque'), reasons[0]), reasons
 
 
 def bench():
@@ -380,6 +398,7 @@ def checks():
     add(SLEEPING, 'what a loop assigns', what_a_loop_assigns_counts_it, newest, 'plain')
     add(SLEEPING, 'calls of a tf.function', calls_of_a_tf_function_are_steps, newest)
     add(SLEEPING, 'two loops', the_loop_after_another_counts_soon, newest)
+    add(SLEEPING, 'steps that become too short', steps_that_become_too_short_are_unknown, newest)
     for kind in UNSEEN:
         add(SLEEPING, f'why, {kind}', says_why, newest, kind)
     for kind in PASSES:

@@ -31,6 +31,12 @@ const char *code_why_no_steps(const struct model *model)
 	return steps ? steps->text : "no loop found whose iterations pmtop can count";
 }
 
+const char *code_why_no_batch(const struct model *model)
+{
+	const struct missing *steps = missing_steps(model);
+	return steps ? steps->text : "no batch has ended yet";
+}
+
 const struct missing *code_refused_region(const struct model *model)
 {
 	for (size_t i = 0; i < model->missing_count; i++)

@@ -14,6 +14,8 @@ struct model;
 void code_write_advice(const struct model *model, char *out, size_t size);
 /* Why pmtop infers no steps: a clause. */
 const char *code_why_no_steps(const struct model *model);
+/* The same as a panel of batches says it when it has none. */
+const char *code_why_no_batch(const struct model *model);
 /* Why the region could not be read; NULL: it was, or there is none. */
 const struct missing *code_refused_region(const struct model *model);
 /* Why there are no steps, and what would bring them: sentences, of which a new line or a space separates the last one.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/code/code_advice.h"
 #include "src/model/run/steps/tracks.h"
 #include "src/model/statistics/statistics.h"
 #include "ui/core/layout.h"
@@ -344,7 +345,7 @@ static void panel_bars(struct scene *scene, const struct run *run, struct canvas
 	rect_take_left(&focus, 1);
 	scene->state->plot = (struct rect){ 0, 0, 0, 0 };
 	if (isnan(step_height_reach(&height))) {
-		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no batch has ended yet");
+		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, code_why_no_batch(scene->model));
 		return;
 	}
 	struct lane lane;

@@ -4,6 +4,7 @@
 #include "src/explain/causes/causes_words.h"
 #include "src/explain/explain.h"
 #include "src/explain/explain_flagged.h"
+#include "src/model/code/code_advice.h"
 #include "src/model/run/steps/flagged.h"
 #include "src/model/run/steps/tracks.h"
 #include "ui/core/layout.h"
@@ -312,7 +313,7 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 	if (stretch.count > 0)
 		draw_steps(scene, run, &stretch, canvas, inside);
 	else
-		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no batch has ended yet");
+		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, code_why_no_batch(scene->model));
 	if (has_lane && scene->state->plot.width > 0)
 		draw_lane(scene, run, &stretch, &lane, canvas, row);
 	if (is_shown && below.height > 0)

@@ -383,8 +383,11 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	struct stacks_counted_loop loop;
 	if (loaders->has_loader)
 		stacks_loops_stop(loaders->loops);
-	if (!stacks_loops_chosen(loaders->loops, &loop) || !stacks_loops_poll(loaders->loops, now_ns, &counted) ||
-		(loaders->has_loader && loaders->is_other))
+	if (!stacks_loops_chosen(loaders->loops, &loop))
+		return;
+	size_t count = stacks_loops_poll(loaders->loops, now_ns, &counted);
+	loaders->is_withdrawn |= stacks_loops_is_withdrawn(loaders->loops);
+	if (!count || (loaders->has_loader && loaders->is_other))
 		return;
 	out->counted[out->count] = *counted;
 	if (!loaders->has_loader && counted->yielded > counted->base)
@@ -463,6 +466,12 @@ static void begin_anew(struct stacks_loaders *loaders)
 	loaders->looped_ns = 0;
 }
 
+static void withdraw(struct stacks_loaders *loaders)
+{
+	stacks_steps_withdraw(loaders->steps);
+	loaders->is_withdrawn = loaders->is_begun = false;
+}
+
 static void begin_counting(struct stacks_loaders *loaders, const struct stacks_polled *polled, int64_t now_ns)
 {
 	loaders->is_begun = true;
@@ -486,6 +495,8 @@ void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *run
 	}
 	if (loaders->is_other)
 		begin_anew(loaders);
+	if (loaders->is_withdrawn)
+		withdraw(loaders);
 	if (polled->count > 0 && !loaders->is_begun)
 		begin_counting(loaders, polled, now_ns);
 	if (polled->count > 0)
@@ -525,6 +536,6 @@ bool stacks_loaders_why(const struct stacks_loaders *loaders, pid_t worker_of, c
 	if (worker_of)
 		return snprintf(out, size, "this is a DataLoader worker of process %d: pmtop -p %d", (int)worker_of,
 				   (int)worker_of) > 0;
-	return loaders->loops && !loaders->has_loader && !loaders->has_validation && !loaders->steps &&
+	return loaders->loops && !loaders->has_loader && !loaders->has_validation && !loaders->is_begun &&
 		stacks_loops_why(loaders->loops, out, size);
 }

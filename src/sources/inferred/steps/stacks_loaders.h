@@ -54,6 +54,7 @@ struct stacks_loaders {
 	/* A DataLoader was polled last, and goes on: it is, or may be, the one of training; or one of validation */
 	bool is_tried, has_loader, has_validation;
 	bool is_other;     /* another loop counts the steps from now on: what was emitted so far is of the one before */
+	bool is_withdrawn; /* what counted the steps no longer can */
 	bool is_begun;     /* something was counted since */
 	int64_t looped_ns; /* when a loop that is no DataLoader's was last seen to count some of it; 0 = none did */
 	struct {

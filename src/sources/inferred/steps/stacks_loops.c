@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "src/base/clock.h"
 #include "src/base/divisor.h"
@@ -16,7 +15,6 @@
 #include "src/sources/inferred/steps/stacks_loops_why.h"
 #include "src/sources/inferred/steps/stacks_training.h"
 #include "src/sources/inferred/sums/stacks_tree.h"
-#include "src/sources/python/counters/py_bar.h"
 
 #define READ_AGAIN_NS (20 * NS_PER_MS) /* the next pass of the step loop is awaited */
 #define READ_SOON_NS (200 * NS_PER_MS)
@@ -267,12 +265,25 @@ bool stacks_loops_live(
 
 void stacks_loops_set_aside(struct stacks_loops *loops) { loops->yielded = loops->base; }
 
+/* What was counted so far is no run's: the steps are unknown again. */
+static void withdraw(struct stacks_loops *loops)
+{
+	loops->steps = NULL;
+	loops->is_running = loops->is_stopping = false;
+	loops->yielded = loops->base = 0;
+	loops->is_withdrawn = true;
+}
+
 size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struct py_counted **out)
 {
 	*out = &loops->emitted;
 	if (!loops->is_running)
 		return 0;
 	bool has_ended = !follow(loops, now_ns);
+	if (has_ended && stacks_loops_changes_are_too_short(loops)) {
+		withdraw(loops);
+		return 0;
+	}
 	if (!has_ended && !loops->is_stopping && stacks_loops_across_poll(loops)) {
 		begin_across(loops, now_ns);
 		return 1;
@@ -486,6 +497,13 @@ static void take_steps(struct stacks_loops *loops, struct seen *steps)
 	loops->steps = steps;
 }
 
+bool stacks_loops_is_withdrawn(struct stacks_loops *loops)
+{
+	bool is_withdrawn = loops->is_withdrawn;
+	loops->is_withdrawn = false;
+	return is_withdrawn;
+}
+
 bool stacks_loops_is_other(struct stacks_loops *loops)
 {
 	bool is_other = loops->is_other;
@@ -524,34 +542,4 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	stacks_loops_across_find(loops);
 	if (!loops->is_running)
 		begin_pass(loops, sample, now_ns);
-}
-
-/* -- losses -- */
-
-static bool is_one_of(const char *function, const char (*functions)[PY_FUNCTION_SIZE], size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(functions[i], function) == 0)
-			return true;
-	return false;
-}
-
-bool stacks_loops_loss(struct stacks_loops *loops, const struct py_process *process, const struct py_sample *sample,
-	const char (*functions)[PY_FUNCTION_SIZE], size_t function_count, double *out)
-{
-	for (size_t i = 0; i < sample->count; i++) {
-		const struct py_site *site = &sample->sites[i];
-		bool has_steps = (loops->is_running && site->code == loops->steps->loop.code) ||
-			is_one_of(site->known->code.function, functions, function_count);
-		if (has_steps && py_loop_loss(loops->reader, sample, i, out))
-			return true;
-	}
-	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (seen->read_ns == loops->read_ns && py_loop_state_loss(loops->reader, &seen->loop, out))
-			return true;
-	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (seen->read_ns == loops->read_ns && seen->loop.kind == PY_LOOP_PROGRESS &&
-			py_bar_loss(process, seen->loop.object, out))
-			return true;
-	return false;
 }

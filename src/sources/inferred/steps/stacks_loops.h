@@ -39,6 +39,8 @@ void stacks_loops_choose(struct stacks_loops *loops, const char *wanted);
  * are counted elsewhere, the step loop is sought. */
 void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
 	struct stacks_owner *owner, bool has_steps, int64_t now_ns);
+/* Whether the chosen steps have become too short to count since the last call: then none are chosen any more. */
+bool stacks_loops_is_withdrawn(struct stacks_loops *loops);
 /* Whether other steps have been chosen since the last call, of the same work: those counted before are no part of them.
  */
 bool stacks_loops_is_other(struct stacks_loops *loops);

@@ -158,6 +158,11 @@ void stacks_loops_changes_inherit(const struct stacks_loops *loops, struct seen 
 	seen->optimized = loops->optimized;
 }
 
+bool stacks_loops_changes_are_too_short(const struct stacks_loops *loops)
+{
+	return loops->changes.is_refused && loops->steps->loop.kind == PY_LOOP_CHANGES;
+}
+
 bool stacks_loops_changes_go_on(struct stacks_loops *loops, int64_t now_ns)
 {
 	note_change(&loops->changes, now_ns);

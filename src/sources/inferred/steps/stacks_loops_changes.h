@@ -15,6 +15,8 @@ bool stacks_loops_changes_read(
 	struct stacks_loops *loops, const struct py_sample *sample, struct py_loop *out, int64_t now_ns);
 /* What was sampled before it was first read was in this loop, too: else it would not be tried. */
 void stacks_loops_changes_inherit(const struct stacks_loops *loops, struct seen *seen);
+/* Whether those that are counted have become so. */
+bool stacks_loops_changes_are_too_short(const struct stacks_loops *loops);
 /* A poll has found the steps further. False: they have become too short. */
 bool stacks_loops_changes_go_on(struct stacks_loops *loops, int64_t now_ns);
 

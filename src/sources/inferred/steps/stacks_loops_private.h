@@ -114,6 +114,7 @@ struct stacks_loops {
 	/* the step loop, and its current pass */
 	struct seen *steps; /* NULL = not chosen */
 	bool is_running, is_stopping;
+	bool is_withdrawn;
 	bool is_other; /* the step loop is another one, around the one before or inside it */
 	bool is_first; /* no pass was before this one */
 	bool is_alone; /* no loop is around the step loop */

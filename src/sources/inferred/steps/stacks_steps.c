@@ -1,7 +1,6 @@
 #include "src/sources/inferred/steps/stacks_steps.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 
 /* A step is emitted once it took POLLS_A_STEP polls: its time is then precise to 20 %, and more so for longer
  * steps. */
-enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, RUNS_MAX = 64, NOTED_FIRST = 8 };
+enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, NOTED_FIRST = 8 };
 #define POLL_MIN_NS (20 * NS_PER_MS)
 #define POLL_MAX_NS (50 * NS_PER_MS)
 #define STEP_MIN_S 1e-3 /* until the step time is known */
@@ -21,48 +20,6 @@ enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, R
 #define STALL_RATIO 3
 #define EXHAUSTED_RATIO 10
 #define STALL_MAX_NS (10 * NS_PER_S)
-
-struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name)
-{
-	struct stacks_steps *steps = number < RUNS_MAX ? calloc(1, sizeof *steps) : NULL;
-	if (!steps)
-		return NULL;
-	steps->run = (uint8_t)(FIRST_RUN - number);
-	steps->pid = pid;
-	steps->mode = MODE_TRAIN;
-	steps->step_s = (double)NAN;
-	steps->state = (struct run_state){ .mode = MODE_TRAIN, .loss = (double)NAN };
-	snprintf(steps->name, sizeof steps->name, "%s", name);
-	snprintf(
-		steps->uuid, sizeof steps->uuid, "%016llx%016llx", (unsigned long long)pid, (unsigned long long)start_ticks);
-	return steps;
-}
-
-void stacks_steps_begin_anew(struct stacks_steps *steps, const struct stacks_what *what)
-{
-	struct stacks_steps before = *steps;
-	if (before.is_ended)
-		return;
-	*steps = (struct stacks_steps){ .run = before.run,
-		.pid = before.pid,
-		.mode = MODE_TRAIN,
-		.step_s = (double)NAN,
-		.state = { .mode = MODE_TRAIN, .loss = (double)NAN },
-		.job = before.job,
-		.is_elsewhere = before.is_elsewhere,
-		.replaces = before.is_emitted || before.replaces,
-		.events = before.events,
-		.event_room = before.event_room };
-	memcpy(steps->name, before.name, sizeof steps->name);
-	memcpy(steps->uuid, before.uuid, sizeof steps->uuid);
-	stacks_steps_describe(steps, what);
-}
-
-void stacks_steps_free(struct stacks_steps *steps)
-{
-	free(steps ? steps->events : NULL);
-	free(steps);
-}
 
 bool stacks_steps_is_elsewhere(const struct stacks_steps *steps) { return steps->is_elsewhere; }
 

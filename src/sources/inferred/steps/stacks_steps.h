@@ -30,6 +30,8 @@ struct stacks_what {
 /* Forgets all counts: those that follow are of another loop, and of another run of the process. `what`: until the next
  * stacks_steps_describe. */
 void stacks_steps_begin_anew(struct stacks_steps *steps, const struct stacks_what *what);
+/* Forgets all counts: the steps are unknown from now on, until others are counted. */
+void stacks_steps_withdraw(struct stacks_steps *steps);
 /* Whether the process does not end with the target. */
 bool stacks_steps_is_elsewhere(const struct stacks_steps *steps);
 /* The number of the epoch in progress may become known until then: the first output waits. */

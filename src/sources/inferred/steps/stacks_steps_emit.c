@@ -184,8 +184,19 @@ static bool is_undecided(const struct stacks_steps *steps)
 	return false;
 }
 
+static bool emit_closed(const struct stacks_steps *steps, const char *why, int64_t now_ns, struct sample_set *out)
+{
+	struct record *record = sample_set_add(out, RECORD_RUN_CLOSED, steps->run, now_ns);
+	if (record)
+		record->text = why;
+	return record;
+}
+
 static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
+	if (steps->is_withdrawn)
+		emit_closed(steps, END_WITHDRAWN, now_ns, out);
+	steps->is_withdrawn = false;
 	bool is_awaiting = !steps->is_ended && (now_ns < steps->epoch_until_ns || is_undecided(steps));
 	if (steps->replaces && !steps->has_replaced)
 		emit_opened(steps, now_ns, out);
@@ -209,13 +220,8 @@ static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_s
 		emit_state(steps, &steps->emitted_state, now_ns, out);
 	}
 	steps->event_count = 0;
-	struct record *record = steps->is_ended && !steps->has_ended_emitted
-		? sample_set_add(out, RECORD_RUN_CLOSED, steps->run, now_ns)
-		: NULL;
-	if (record) {
-		record->text = "ended";
-		steps->has_ended_emitted = true;
-	}
+	if (steps->is_ended && !steps->has_ended_emitted)
+		steps->has_ended_emitted = emit_closed(steps, "ended", now_ns, out);
 }
 
 void stacks_steps_emit(struct stacks_steps *steps, bool again, int64_t now_ns, struct sample_set *out)

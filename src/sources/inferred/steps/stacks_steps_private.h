@@ -65,6 +65,7 @@ struct stacks_steps {
 	bool is_at_least; /* batches may have been missed */
 	bool is_emitted, is_ended, has_ended_emitted;
 	bool replaces, has_replaced; /* a run of another loop was emitted; also that this one takes its place */
+	bool is_withdrawn;           /* a run was emitted that is none */
 	size_t epoch_count;
 	struct epoch epochs[STEPS_EPOCHS_MAX];
 	size_t loader_count;
