@@ -8,6 +8,7 @@
 #include "src/base/clock.h"
 #include "src/model/model.h"
 #include "src/sources/inferred/steps/stacks_steps.h"
+#include "src/sources/inferred/steps/stacks_steps_life.h"
 #include "src/sources/inferred/steps/stacks_steps_emit.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"

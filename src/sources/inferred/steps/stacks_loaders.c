@@ -6,9 +6,11 @@
 
 #include "src/base/clock.h"
 #include "src/sources/inferred/steps/stacks_steps_emit.h"
+#include "src/sources/inferred/steps/stacks_steps_life.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_loops_fetch.h"
 #include "src/sources/inferred/steps/stacks_training.h"
+#include "src/sources/inferred/steps/stacks_loops_loss.h"
 #include "src/sources/inferred/steps/stacks_loops_why.h"
 
 /* A loop whose iterator is not in a local variable is found only by sampling it while it fetches. */

@@ -57,10 +57,6 @@ bool stacks_loops_live(
 void stacks_loops_set_aside(struct stacks_loops *loops);
 /* Counts the steps as py_counter_poll does batches: the current pass, if there is one. */
 size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struct py_counted **out);
-/* The newest loss that is a number: of the function with the step loop, or else of one of these functions (whose loop
- * over a DataLoader trains), or what a trainer logged, or a tqdm bar shows. Call right after a sample. */
-bool stacks_loops_loss(struct stacks_loops *loops, const struct py_process *process, const struct py_sample *sample,
-	const char (*functions)[PY_FUNCTION_SIZE], size_t function_count, double *out);
 /* Until then, an epoch loop around steps that are counted elsewhere is sought more often. */
 void stacks_loops_await_epoch(struct stacks_loops *loops, int64_t until_ns);
 /* The steps are counted elsewhere from now on: the next poll ends the pass. */

@@ -1,6 +1,7 @@
+#include "src/sources/inferred/steps/stacks_loops_loss.h"
+
 #include <string.h>
 
-#include "src/sources/inferred/steps/stacks_loops.h"
 #include "src/sources/inferred/steps/stacks_loops_private.h"
 #include "src/sources/python/counters/py_bar.h"
 

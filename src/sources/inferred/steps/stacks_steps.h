@@ -16,9 +16,6 @@
 
 struct stacks_steps;
 
-/* `number`: index of the process among those with inferred steps. NULL when out of memory. */
-struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name);
-void stacks_steps_free(struct stacks_steps *steps);
 /* What is counted, for people: the loop's text ("" = the DataLoader), or of a while loop the int that counts. */
 struct stacks_what {
 	char text[128], file[512];
@@ -27,11 +24,6 @@ struct stacks_what {
 	bool is_chosen;         /* by a person */
 	unsigned micro_batches; /* in a step; 0 = none, or unknown */
 };
-/* Forgets all counts: those that follow are of another loop, and of another run of the process. `what`: until the next
- * stacks_steps_describe. */
-void stacks_steps_begin_anew(struct stacks_steps *steps, const struct stacks_what *what);
-/* Forgets all counts: the steps are unknown from now on, until others are counted. */
-void stacks_steps_withdraw(struct stacks_steps *steps);
 /* Whether the process does not end with the target. */
 bool stacks_steps_is_elsewhere(const struct stacks_steps *steps);
 /* The number of the epoch in progress may become known until then: the first output waits. */

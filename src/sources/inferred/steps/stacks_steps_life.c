@@ -1,9 +1,10 @@
+#include "src/sources/inferred/steps/stacks_steps_life.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/sources/inferred/steps/stacks_steps.h"
 #include "src/sources/inferred/steps/stacks_steps_emit.h"
 #include "src/sources/inferred/steps/stacks_steps_private.h"
 
