@@ -122,7 +122,8 @@ static struct self self_of(int directory_fd, pid_t pid)
 	return self;
 }
 
-static bool is_own(const struct region_location *location, const struct self *self)
+/* *is_unfilled: its writer has not written its header yet. */
+static bool is_own(const struct region_location *location, const struct self *self, bool *is_unfilled)
 {
 	struct pmtop_header header;
 	char message[REGION_MESSAGE_SIZE];
@@ -134,6 +135,7 @@ static bool is_own(const struct region_location *location, const struct self *se
 	bool is_header = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
 		!memcmp(header.magic, PMTOP_MAGIC, sizeof header.magic);
 	close(fd);
+	*is_unfilled |= !is_header;
 	return is_header && header.pid == self->pid &&
 		(!header.pid_namespace || !self->pid_namespace || header.pid_namespace == self->pid_namespace);
 }
@@ -205,7 +207,7 @@ static bool is_known(const struct region_location *known, size_t count, const st
 	return false;
 }
 
-size_t region_find(int directory_fd, pid_t pid, struct region_location *out, size_t max)
+size_t region_find(int directory_fd, pid_t pid, struct region_location *out, size_t max, bool *is_unfilled)
 {
 	char link[64], process[128];
 	snprintf(link, sizeof link, "/proc/self/fd/%d", directory_fd);
@@ -213,6 +215,7 @@ size_t region_find(int directory_fd, pid_t pid, struct region_location *out, siz
 	if (length <= 0)
 		return 0;
 	process[length] = '\0';
+	*is_unfilled = false;
 	struct self self = self_of(directory_fd, pid);
 	char buffer[PROC_BUFFER_SIZE];
 	FILE *maps = open_at(directory_fd, "maps", buffer);
@@ -225,7 +228,7 @@ size_t region_find(int directory_fd, pid_t pid, struct region_location *out, siz
 			!may_be_region(&mapping) || is_known(out, count, &mapping))
 			continue;
 		if (!is_on_fuse(directory_fd, mapping.device) && locate(process, &mapping, &out[count]) &&
-			is_own(&out[count], &self))
+			is_own(&out[count], &self, is_unfilled))
 			count++;
 	}
 	free(line);

@@ -96,7 +96,8 @@ static struct region *find(struct container *container)
 	struct region_location locations[4];
 	struct region *region = NULL;
 	char message[REGION_MESSAGE_SIZE] = "";
-	ck_assert_uint_eq(region_find(container->directory, container->inner, locations, 4), 1);
+	bool is_unfilled;
+	ck_assert_uint_eq(region_find(container->directory, container->inner, locations, 4, &is_unfilled), 1);
 	/* Its path in this mount namespace, unless its /dev/shm is private. */
 	snprintf(container->path, sizeof container->path, "/dev/shm%s", strrchr(locations[0].path, '/'));
 	ck_assert_msg(

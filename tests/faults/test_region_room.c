@@ -25,7 +25,8 @@ static void mount_shm(const char *options)
 static size_t find(struct region_location *out)
 {
 	int self = open("/proc/self", O_RDONLY | O_DIRECTORY);
-	size_t count = region_find(self, getpid(), out, 4);
+	bool is_unfilled;
+	size_t count = region_find(self, getpid(), out, 4, &is_unfilled);
 	close(self);
 	return count;
 }

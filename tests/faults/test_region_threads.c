@@ -342,9 +342,10 @@ START_TEST(a_child_that_publishes_nothing_has_no_region_and_removes_none)
 	if (!pid) {
 		struct pmtop_statistics statistics;
 		struct region_location found[4];
+		bool is_unfilled;
 		int self = open("/proc/self", O_RDONLY | O_DIRECTORY);
 		pmtop_get_statistics(pm, &statistics);
-		report->name = (uint32_t)region_find(self, getpid(), found, 4);
+		report->name = (uint32_t)region_find(self, getpid(), found, 4, &is_unfilled);
 		pmtop_close(pm);
 		_exit(0);
 	}

@@ -220,7 +220,8 @@ START_TEST(a_region_is_found_through_its_process_and_in_its_folder)
 	struct region_location found[4], listed[1024];
 	struct pmtop *second = pmtop_open("second", NULL);
 	int self = open("/proc/self", O_RDONLY | O_DIRECTORY);
-	size_t count = region_find(self, getpid(), found, 4);
+	bool is_unfilled;
+	size_t count = region_find(self, getpid(), found, 4, &is_unfilled);
 	ck_assert_uint_eq(count, 2);
 	for (size_t i = 0; i < count; i++) {
 		ck_assert(!found[i].is_memfd && !found[i].is_descriptor_link);
@@ -228,7 +229,7 @@ START_TEST(a_region_is_found_through_its_process_and_in_its_folder)
 		ck_assert_uint_eq(found[i].inode, owner->file.inode);
 		ck_assert_str_eq(strrchr(found[i].path, '/'), strrchr(owner->path, '/'));
 	}
-	ck_assert_uint_eq(region_find(self, getpid(), found, 1), 1);
+	ck_assert_uint_eq(region_find(self, getpid(), found, 1, &is_unfilled), 1);
 	size_t named = 0;
 	count = region_list("/dev/shm", REGION_ANYBODY, listed, 1024);
 	for (size_t i = 0; i < count; i++)
@@ -237,7 +238,7 @@ START_TEST(a_region_is_found_through_its_process_and_in_its_folder)
 	ck_assert_uint_eq(region_list("/nowhere", REGION_ANYBODY, listed, 1024), 0);
 	/* Unlinked: still open through the writer's descriptor. */
 	unlink(second->path);
-	ck_assert_uint_eq(region_find(self, getpid(), found, 4), 2);
+	ck_assert_uint_eq(region_find(self, getpid(), found, 4, &is_unfilled), 2);
 	const struct region_location *gone = found[0].inode == second->file.inode ? &found[0] : &found[1];
 	ck_assert(gone->is_descriptor_link);
 	close(self);
@@ -249,13 +250,18 @@ START_TEST(only_a_region_that_names_the_process_is_its_own)
 {
 	struct region_location found[4];
 	int self = open("/proc/self", O_RDONLY | O_DIRECTORY);
+	bool is_unfilled;
 	header()->pid = 4711;
 	header()->crc = pmtop_crc32c(header(), offsetof(struct pmtop_header, crc));
-	ck_assert_uint_eq(region_find(self, getpid(), found, 4), 0);
+	ck_assert_uint_eq(region_find(self, getpid(), found, 4, &is_unfilled), 0);
 	header()->pid = getpid();
-	ck_assert_uint_eq(region_find(self, getpid(), found, 4), 1);
+	ck_assert_uint_eq(region_find(self, getpid(), found, 4, &is_unfilled), 1);
 	header()->pid_namespace++;
-	ck_assert_uint_eq(region_find(self, getpid(), found, 4), 0);
+	ck_assert_uint_eq(region_find(self, getpid(), found, 4, &is_unfilled), 0);
+	ck_assert(!is_unfilled);
+	header()->magic[0]++;
+	ck_assert_uint_eq(region_find(self, getpid(), found, 4, &is_unfilled), 0);
+	ck_assert(is_unfilled);
 	close(self);
 }
 END_TEST

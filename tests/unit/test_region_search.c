@@ -9,10 +9,12 @@ static struct target target;
 static struct target_member members[2];
 static struct source_choices choices;
 static struct region_searches searches;
+static uint64_t mapped_bytes; /* more, at each look */
 
 static void setup(void)
 {
 	searches = (struct region_searches){ .count = 0 };
+	mapped_bytes = 1 << 20;
 	choices.instrumented = 0;
 	target = (struct target){ .members = members, .member_count = 2, .choices = &choices };
 	for (size_t i = 0; i < 2; i++) {
@@ -27,7 +29,7 @@ static unsigned search_until(size_t member, double from_s, double to_s)
 	unsigned count = 0;
 	for (int64_t now_ns = (int64_t)(from_s * 1e9); now_ns < (int64_t)(to_s * 1e9); now_ns += NS_PER_S / 20) {
 		region_searches_follow(&searches, &target);
-		members[member].stat.virtual_bytes += 1 << 20;
+		members[member].stat.virtual_bytes += mapped_bytes;
 		struct region_search *search = &searches.list[member];
 		count += now_ns >= search->next_ns && region_search_is_due(search, &members[member], now_ns);
 	}
@@ -41,6 +43,17 @@ START_TEST(a_process_is_searched_less_often_the_longer_nothing_is_found)
 	ck_assert_uint_le(search_until(1, 40, 60), 4);
 	search_until(0, 0, 40);
 	ck_assert_uint_ge(search_until(0, 40, 60), 8);
+}
+END_TEST
+
+/* A DataLoader worker mostly lives for one epoch: it is not searched all the time. */
+START_TEST(a_process_that_maps_nothing_is_searched_once_a_minute)
+{
+	mapped_bytes = 0;
+	ck_assert_uint_eq(search_until(1, 0, 59), 1);
+	ck_assert_uint_eq(search_until(1, 59, 119), 1);
+	searches.list[1].virtual_bytes = 0; /* what was found is not settled */
+	ck_assert_uint_eq(search_until(1, 119, 140), 1);
 }
 END_TEST
 
@@ -72,6 +85,7 @@ int main(void)
 	TCase *all = tcase_create("all");
 	tcase_add_checked_fixture(all, setup, NULL);
 	tcase_add_test(all, a_process_is_searched_less_often_the_longer_nothing_is_found);
+	tcase_add_test(all, a_process_that_maps_nothing_is_searched_once_a_minute);
 	tcase_add_test(all, a_report_of_launch_mode_begins_anew);
 	tcase_add_test(all, an_exec_begins_anew_and_what_ended_is_left_out);
 	suite_add_tcase(suite, all);

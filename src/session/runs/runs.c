@@ -258,7 +258,8 @@ static void read_process(struct found *found, pid_t pid)
 	if (directory < 0)
 		return;
 	struct region_location locations[RUNS_PER_PROCESS];
-	size_t count = region_calls_find(directory, pid, locations, RUNS_PER_PROCESS);
+	bool is_unfilled;
+	size_t count = region_calls_find(directory, pid, locations, RUNS_PER_PROCESS, &is_unfilled);
 	for (size_t i = 0; i < count; i++)
 		add_region(found, &locations[i], uid, pid);
 	close(directory);

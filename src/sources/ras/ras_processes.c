@@ -12,8 +12,7 @@
 
 enum { CHUNK = 32 * 1024, STATUS_SIZE = 8192 };
 
-#define TRY_FIRST_NS (1 * NS_PER_S)
-#define TRY_MAX_NS (120 * NS_PER_S)
+#define AGAIN_NS (60 * NS_PER_S)
 /* A process that has grown by so much may have loaded libnccl, which has more. */
 #define GROWTH_BYTES (UINT64_C(16) << 20)
 
@@ -42,8 +41,7 @@ static void add(struct ras_processes *processes, const struct target_member *mem
 		.start_ticks = member->start_ticks,
 		.generation = member->generation,
 		.fd = fd,
-		.is_retained = true,
-		.after_ns = TRY_FIRST_NS };
+		.is_retained = true };
 }
 
 static bool has_grown(const struct ras_candidate *candidate, uint64_t bytes)
@@ -153,8 +151,7 @@ bool ras_candidate_search(struct ras_candidate *candidate, int64_t now_ns)
 		return false;
 	candidate->searched_bytes = size > candidate->searched_bytes ? size : candidate->searched_bytes;
 	candidate->has_nccl = has_library(candidate);
-	candidate->next_ns = now_ns + candidate->after_ns;
-	candidate->after_ns = candidate->after_ns < TRY_MAX_NS / 2 ? 2 * candidate->after_ns : TRY_MAX_NS;
+	candidate->next_ns = now_ns + AGAIN_NS;
 	return candidate->has_nccl;
 }
 

@@ -22,8 +22,8 @@ struct ras_candidate {
 	unsigned generation;
 	int fd; /* /proc/PID */
 	bool is_retained, has_nccl;
-	int64_t next_ns, after_ns; /* when to search it for libnccl again, unless it grows */
-	uint64_t searched_bytes;   /* its largest size at a search */
+	int64_t next_ns;         /* when to search it for libnccl again, unless it grows */
+	uint64_t searched_bytes; /* its largest size at a search */
 };
 
 struct ras_processes {

@@ -172,18 +172,18 @@ static bool is_denied(const struct target_member *member)
 /* False: a region was found that says not yet whose it is, or that could not be opened. */
 static bool search_member(struct region_reader *reader, size_t index)
 {
-	bool is_settled = true;
+	bool is_unfilled, is_settled = true;
 	const struct target *target = reader->target;
 	const struct target_member *member = &target->members[index];
 	struct region_location found[FOUND_MAX];
-	size_t count = region_calls_find(member->directory_fd, member->pid, found, FOUND_MAX);
+	size_t count = region_calls_find(member->directory_fd, member->pid, found, FOUND_MAX, &is_unfilled);
 	for (size_t i = 0; i < count; i++)
 		if (!is_known(reader, &found[i]))
 			is_settled &= open_run(reader, &found[i], region_calls_owner(&found[i], member->directory_fd, target->uid),
 							  member) != NULL;
 	if (count == 0 && index == 0 && is_denied(member))
 		target_explain_denied(target, member, &reader->missing);
-	return is_settled;
+	return is_settled && !is_unfilled;
 }
 
 static void search(struct region_reader *reader, int64_t now_ns)

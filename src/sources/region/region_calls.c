@@ -40,11 +40,12 @@ static bool begin(int directory_fd, const char *path)
 	return !file_is_aside(directory_fd, path, whole) && hang_begin(directory_fd, path);
 }
 
-size_t region_calls_find(int directory_fd, pid_t pid, struct region_location *out, size_t max)
+size_t region_calls_find(int directory_fd, pid_t pid, struct region_location *out, size_t max, bool *is_unfilled)
 {
+	*is_unfilled = false;
 	if (!begin(directory_fd, "maps"))
 		return find_by_lock(pid, out, max);
-	size_t count = region_find(directory_fd, pid, out, max);
+	size_t count = region_find(directory_fd, pid, out, max, is_unfilled);
 	hang_end();
 	return count;
 }

@@ -7,7 +7,7 @@
 
 /* As region_find, region_list, region_open … For a file that blocks: none found, not opened (`message` says so),
  * still live, still in place, offset 0. */
-size_t region_calls_find(int directory_fd, pid_t pid, struct region_location *out, size_t max);
+size_t region_calls_find(int directory_fd, pid_t pid, struct region_location *out, size_t max, bool *is_unfilled);
 size_t region_calls_list(const char *folder, uid_t owner, struct region_location *out, size_t max);
 /* Which owner the region of the process at `directory_fd` must have: the process's own user (`otherwise` if
  * unknown), or root if root owns the file: the process started as root, and no other user can create such a file. */
