@@ -220,6 +220,8 @@ static void take_loop_epochs(struct model *model)
 		struct run *loop = run->is_used && !run->is_counted ? hidden_loop(model, run->pid) : NULL;
 		if (loop)
 			run_take_loop_epochs(run, loop);
+		if (run->is_used && !run->is_counted)
+			run_await_loop_epochs(run, code_main_group(model) >= 0, model->now_ns);
 	}
 }
 

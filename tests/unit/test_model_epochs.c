@@ -4,6 +4,7 @@
 #include "src/model/run/steps/tracks.h"
 #include "tests/support/model_parts.h"
 #include "tests/support/script.h"
+#include "tests/support/sets.h"
 #include "tests/support/suite.h"
 
 #define NEAR 1e-6
@@ -545,6 +546,30 @@ static void passes_beside_a_loop(struct script *script, uint32_t first, uint32_t
 	}
 }
 
+/* Its first pass may be a later epoch of a resumed run, which the loop shows. */
+START_TEST(a_pass_has_no_number_while_its_loop_is_sought)
+{
+	for (int is_sampled = 0; is_sampled < 2; is_sampled++) {
+		struct script script;
+		const struct run_state state = { .epochs_begun = 1, .in_epoch = true, .loss = NAN };
+		script_open(&script, NULL);
+		script_meta(&script, "epochs_are_passes", "True");
+		script_apply(&script, 0.1);
+		if (is_sampled)
+			fill_code_group(script_add(&script, RECORD_CODE_GROUP, 0.1), 1, script_run(&script)->pid, 10, 10, 1);
+		script_event(&script, RECORD_EPOCH_BEGIN, 0, 0.2)->epoch.index = 0;
+		script_state(&script, &state);
+		script_apply(&script, 0.5);
+		ck_assert_uint_eq(run_epoch_number(script_run(&script), 1), is_sampled ? 0 : 1);
+		script_apply(&script, 3.4);
+		ck_assert_uint_eq(run_epoch_number(script_run(&script), 1), is_sampled ? 0 : 1);
+		script_apply(&script, 3.6);
+		ck_assert_uint_eq(run_epoch_number(script_run(&script), 1), 1);
+		script_close(&script);
+	}
+}
+END_TEST
+
 /* A resumed run: its first pass is the third epoch of the loop. */
 START_TEST(passes_have_the_numbers_and_the_total_of_the_loop_around_them)
 {
@@ -623,6 +648,7 @@ int main(void)
 	tcase_add_test(tests, steps_without_epochs_have_those_of_the_loop_that_passes_with_them);
 	tcase_add_test(tests, withdrawn_epochs_are_those_of_the_loop);
 	tcase_add_test(tests, passes_within_an_epoch_of_the_loop_are_no_epochs);
+	tcase_add_test(tests, a_pass_has_no_number_while_its_loop_is_sought);
 	tcase_add_test(tests, passes_have_the_numbers_and_the_total_of_the_loop_around_them);
 	tcase_add_test(tests, passes_with_other_numbers_than_the_loop_are_no_epochs);
 	tcase_add_test(tests, steps_have_no_epochs_of_a_loop_that_passes_more_often);

@@ -45,11 +45,12 @@ static void write_epoch(struct json *json, const struct run *run)
 	if (!state->epochs_begun && !state->epochs_planned)
 		return;
 	json_open_object(json, "epoch");
-	if (state->epochs_begun && state->epoch_index == EPOCH_UNKNOWN) {
+	uint32_t number = run_epoch_number(run, state->epochs_begun);
+	if (state->epochs_begun && (state->epoch_index == EPOCH_UNKNOWN || !number)) {
 		json_unsigned(json, "passes_seen", state->epochs_begun);
 	} else if (state->epochs_begun) {
 		json_unsigned(json, "index", state->epoch_index);
-		json_unsigned(json, "ordinal", run_epoch_number(run, state->epochs_begun));
+		json_unsigned(json, "ordinal", number);
 	}
 	if (state->epochs_planned)
 		json_unsigned(json, "total", state->epochs_planned);

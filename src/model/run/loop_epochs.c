@@ -23,6 +23,8 @@
 #define SURE_S 0.5
 #define SURE_RATIO 4
 #define OTHERS_MAX 3
+/* The loop is mostly found within so long. */
+#define AWAIT_NS (3 * NS_PER_S)
 
 /* Since both were seen first. A loop over micro-batches passes more often than the optimizer steps. */
 static bool agrees(const struct run *run, struct run *loop)
@@ -110,12 +112,13 @@ static bool take_number(struct run *run, struct run *loop)
 	/* A pass that has just begun may be so short that the loop is in the next one. */
 	if (!pass || (!is_sure && !pass->end_ns))
 		return true;
-	uint32_t number = run_epoch_number(run, pass->ordinal), loops = counted->epoch_index + 1;
+	uint32_t number = run_published_number(run, pass->ordinal), loops = counted->epoch_index + 1;
 	if (is_sure && loops > number && !matched->is_sure) {
 		run_shift_epochs(run, loops - number);
 		loop->priv->beside.within.is_begun = false;
 		number = loops;
 	}
+	run->priv->await_until_ns = INT64_MIN;
 	matched->is_sure |= is_sure;
 	matched->begin_ns = counted->epoch_begin_ns;
 	matched->others = loops == number ? 0 : matched->others + 1;
@@ -134,6 +137,15 @@ static void take_numbers(struct run *run, struct run *loop)
 		return;
 	run->priv->are_passes_withdrawn = true;
 	run_withdraw_epochs(run);
+}
+
+void run_await_loop_epochs(struct run *run, bool is_sampled, int64_t now_ns)
+{
+	struct run_private *priv = run->priv;
+	bool may_wait = is_sampled && run->is_live && priv->publishes_epochs && run_meta(run, "epochs_are_passes");
+	if (may_wait && !priv->await_until_ns)
+		priv->await_until_ns = now_ns + AWAIT_NS;
+	priv->awaits_number = may_wait && now_ns < priv->await_until_ns;
 }
 
 void run_take_loop_epochs(struct run *run, struct run *loop)

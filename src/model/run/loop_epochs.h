@@ -10,6 +10,9 @@
 
 #include "src/model/run/run.h"
 
+/* Until the loop is found, or for 3 s, a pass has no number: that of a resumed run would be wrong. `is_sampled`: pmtop
+ * reads Python stacks. */
+void run_await_loop_epochs(struct run *run, bool is_sampled, int64_t now_ns);
 /* After the refresh of both. `loop`: the inferred run of the same process. Sets run->has_loop_epochs. */
 void run_take_loop_epochs(struct run *run, struct run *loop);
 

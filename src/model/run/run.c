@@ -90,7 +90,7 @@ static bool find_index(const struct run *run, uint32_t ordinal, uint32_t *out)
 	return ordinal > 0 && run->state.epochs_begun == ordinal;
 }
 
-uint32_t run_epoch_number(const struct run *run, uint32_t ordinal)
+uint32_t run_published_number(const struct run *run, uint32_t ordinal)
 {
 	uint32_t others = 0, main_mode = run_main(run)->mode, index;
 	if ((run->is_counted || run->has_loop_epochs) && find_index(run, ordinal, &index))
@@ -98,6 +98,11 @@ uint32_t run_epoch_number(const struct run *run, uint32_t ordinal)
 	for (size_t i = 0; i < run->epoch_count && run->epochs[i].ordinal <= ordinal; i++)
 		others += run->epochs[i].mode != main_mode;
 	return ordinal > others ? ordinal - others : 0;
+}
+
+uint32_t run_epoch_number(const struct run *run, uint32_t ordinal)
+{
+	return run->priv->awaits_number ? 0 : run_published_number(run, ordinal);
 }
 
 const char *run_epoch_name(const struct run *run, uint32_t ordinal, char out[RUN_EPOCH_NAME_SIZE])

@@ -320,8 +320,10 @@ struct inferred run_inferred(const struct run *run);
 const struct track *run_main(const struct run *run); /* never NULL; may be empty */
 bool run_has_content(const struct run *run);         /* batches, spans or requests */
 /* The number, from 1, of the main mode's epoch with this ordinal, or of the last one before it; epochs of other modes
- * do not count. 0 = unknown: pmtop joined the run in a later epoch. */
+ * do not count. 0 = unknown: pmtop joined the run in a later epoch, or the loop that numbers passes is awaited. */
 uint32_t run_epoch_number(const struct run *run, uint32_t ordinal);
+/* The same, also while that loop is awaited. */
+uint32_t run_published_number(const struct run *run, uint32_t ordinal);
 /* The same, "–" if unknown. */
 const char *run_epoch_name(const struct run *run, uint32_t ordinal, char out[RUN_EPOCH_NAME_SIZE]);
 /* Whether one has begun, or is planned. */

@@ -127,7 +127,8 @@ struct run_private {
 	bool was_live;                           /* when it was opened */
 	bool publishes_epochs;                   /* epochs, or lengths */
 	/* see loop_epochs.h; of an earlier run, and of the loop */
-	bool are_passes_withdrawn;
+	bool are_passes_withdrawn, awaits_number;
+	int64_t await_until_ns; /* 0 = not begun */
 	uint32_t epochs_ahead, loop_planned;
 	struct beside beside;
 	double resident_bytes; /* of the run's process, at resident_ns: set by processes.c */
