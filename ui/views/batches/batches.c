@@ -386,16 +386,21 @@ static void draw_lower(struct scene *scene, const struct run *run, struct canvas
 	panel_why(scene, run, focused->ordinal, canvas, rect);
 }
 
+static void draw_no_steps(const struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	char why[512], text[576];
+	code_write_no_steps(scene->model, ' ', why, sizeof why);
+	snprintf(text, sizeof text, "%s\n[1] Overview shows the figures of the process.", why);
+	parts_note(canvas, rect, "No steps yet", text);
+}
+
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	const struct run *run = scene_run(scene);
 	struct rect upper;
 	scene->state->plot = scene->state->list = (struct rect){ 0, 0, 0, 0 };
 	if (!run) {
-		parts_note(canvas, rect, "Batches",
-			"This process is not instrumented, so pmtop shows no batches. [1] Overview says how to instrument it and "
-			"shows "
-			"process figures.");
+		draw_no_steps(scene, canvas, rect);
 		return;
 	}
 	upper = rect_take_top(&rect,
