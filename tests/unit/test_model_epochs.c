@@ -314,6 +314,43 @@ START_TEST(unknown_plan_makes_no_estimate_in_the_first_epoch)
 }
 END_TEST
 
+/* What pmtop has seen of it is shorter than an epoch. */
+START_TEST(an_epoch_that_pmtop_joined_has_no_length)
+{
+	static const double steps[4] = { 1, 1, 1, 1 };
+	struct script script;
+	script_open(&script, NULL);
+	script.set.records[0].opened.abi = "counted";
+	struct epoch_row *row = sample_set_allocate(&script.set, sizeof *row);
+	*row = (struct epoch_row){ .begin_ns = script_ns(0.9), .batches = 18, .sum_s = NAN, .min_s = NAN, .max_s = NAN };
+	struct record *joined = script_add(&script, RECORD_EPOCHS, 0.9);
+	joined->epochs.rows = row;
+	joined->epochs.count = 1;
+	struct run_state state = { .epochs_planned = 10,
+		.batches_per_epoch = 20,
+		.in_epoch = true,
+		.epochs_begun = 1,
+		.epoch_begin_ns = script_ns(0.9),
+		.batches_in_epoch = 18,
+		.loss = NAN };
+	script_state(&script, &state);
+	script_steps(&script, 1, steps, 2);
+	script_apply(&script, 3);
+	ck_assert_double_eq_tol(script_run(&script)->run_eta_s, 9 * 20, 5);
+	script_epoch(&script, RECORD_EPOCH_END, 3, 0);
+	script_epoch(&script, RECORD_EPOCH_BEGIN, 3, 1);
+	state.epoch_index = 1;
+	state.epochs_begun = 2;
+	state.epoch_begin_ns = script_ns(3);
+	state.batches_in_epoch = 4;
+	script_state(&script, &state);
+	script_steps(&script, 3, steps, 4);
+	script_apply(&script, 7);
+	ck_assert_double_eq_tol(script_run(&script)->run_eta_s, 16 + 8 * 20, 5);
+	script_close(&script);
+}
+END_TEST
+
 START_TEST(epochs_whose_batches_are_lower_bounds_are_no_estimate_of_the_next)
 {
 	struct script script;
@@ -642,6 +679,7 @@ int main(void)
 	tcase_add_test(tests, remaining_time_is_right_once_an_epoch_is_complete);
 	tcase_add_test(tests, first_epoch_is_estimated_from_its_plan);
 	tcase_add_test(tests, unknown_plan_makes_no_estimate_in_the_first_epoch);
+	tcase_add_test(tests, an_epoch_that_pmtop_joined_has_no_length);
 	tcase_add_test(tests, epochs_whose_batches_are_lower_bounds_are_no_estimate_of_the_next);
 	tcase_add_test(tests, batches_without_epochs_have_a_plan_too);
 	tcase_add_test(tests, epochs_of_validation_do_not_count_as_epochs_of_the_plan);

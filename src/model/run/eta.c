@@ -40,8 +40,12 @@ static double beyond_steps(const struct run *run, const struct epoch *epoch)
 static void add_past_epoch(
 	const struct run *run, const struct epoch *epoch, const struct epoch *next, struct past *past)
 {
-	if (past->epochs++ == 0)
+	if (past->batches == 0)
 		past->batches = epoch->batches;
+	/* When pmtop joined the run in this epoch, it had begun before. */
+	if (isnan(epoch->total_s))
+		return;
+	past->epochs++;
 	past->beyond_steps_s += beyond_steps(run, epoch);
 	if (!next)
 		return;
@@ -114,6 +118,13 @@ static void refresh_without_epochs(struct run *run)
 		run->run_eta_s = (planned - (double)track->count) * baseline_step(run);
 }
 
+/* The length of the latest epoch, which may still run. */
+static double expected_s(const struct run *run, const struct epoch *last)
+{
+	double so_far_s = isnan(last->total_s) ? (double)last->batches * baseline_step(run) : last->total_s;
+	return so_far_s + (last->end_ns ? 0 : run->epoch_eta_s);
+}
+
 void run_refresh_eta(struct run *run, int64_t now_ns)
 {
 	run->epoch_done_ratio = run->epoch_eta_s = run->run_done_ratio = run->run_eta_s = NAN;
@@ -133,9 +144,7 @@ void run_refresh_eta(struct run *run, int64_t now_ns)
 	if (planned <= 0 || begun > planned || complete < 0 || (epoch && isnan(run->epoch_done_ratio) && complete == 0))
 		return;
 	run->run_done_ratio = (complete + (epoch && isfinite(run->epoch_done_ratio) ? run->epoch_done_ratio : 0)) / planned;
-	double to_come = planned - begun, length_s = past.length_s;
-	if (past.lengths == 0)
-		length_s = epoch ? epoch->total_s + run->epoch_eta_s : last->total_s;
+	double to_come = planned - begun, length_s = past.lengths ? past.length_s : expected_s(run, last);
 	if (run->priv->closed_ns)
 		return;
 	/* Each length includes the pause before the next epoch. Between epochs, subtract the part of the pause that is
