@@ -1,4 +1,5 @@
 """Epochs that no "for epoch in range(N)" counts: another variable, a resumed range, a while loop with and without a number, an item of a dict, a call in between, none."""
+import itertools
 import sys
 import time
 
@@ -54,6 +55,15 @@ def ranged(done=0, last=500):
 def ranged_elsewhere(epochs=range(1, 501)):
     for epoch in epochs:
         one_pass(epoch)
+
+
+def endless():
+    for epoch in itertools.count(start=1):
+        one_pass(epoch)
+
+
+def textless():
+    exec(compile('for epoch in range(500):\n    one_pass(epoch + 1)', '<cell>', 'exec'), {'one_pass': one_pass})
 
 
 class EpochCounter:

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_part.h"
 
 enum { SEARCH_LINES = 80, SELDOM_RATIO = 8 };
@@ -303,10 +304,13 @@ static struct stacks_epoch epoch_of(
 		epoch.number = 0;
 	if (loop->kind != PY_LOOP_STATE && stacks_loops_is_part(loops, seen))
 		epoch.count = 0;
-	epoch.key = ((loop->object ? loop->object : loop->code) ^ epoch.number * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+	uint64_t count =
+		epoch.number || stacks_loop_is_variable(loop) ? epoch.number : loop->guards.origin + loop->position;
+	epoch.key = ((loop->object ? loop->object : loop->code) ^ count * UINT64_C(0x9e3779b97f4a7c15)) | 1;
 	return epoch;
 }
 
+/* Also where the number is unknown, but a loop shows that it is another one. */
 static bool read_epoch(
 	struct stacks_loops *loops, const struct seen *seen, const struct place *place, struct stacks_epoch *out)
 {
@@ -314,7 +318,7 @@ static bool read_epoch(
 	if (py_loop_poll(loops->reader, &loop) != PY_LOOP_GOOD)
 		return false;
 	struct stacks_epoch epoch = epoch_of(loops, seen, &loop, place);
-	if (epoch.number > 0)
+	if (epoch.number > 0 || !stacks_loop_is_variable(&loop))
 		*out = epoch;
 	return epoch.number > 0;
 }
@@ -367,6 +371,16 @@ bool stacks_loop_names_runs(const char *text)
 	return false;
 }
 
+/* Of code without a text, such as that of standard input: what the loop assigns is named so. */
+static bool assigns_epoch(const struct stacks_loops *loops, const struct seen *epochs)
+{
+	for (const struct seen *seen = loops->seen; !*epochs->text && seen < loops->seen + loops->seen_count; seen++)
+		if (stacks_loop_is_epoch_int(&seen->loop) && stacks_loop_is_of(seen, epochs) &&
+			seen->loop.line == epochs->loop.line)
+			return true;
+	return false;
+}
+
 static enum rank rank_of(const struct stacks_loops *loops, const struct seen *seen, const struct seen *steps)
 {
 	const struct py_loop *loop = &seen->loop;
@@ -376,7 +390,7 @@ static enum rank rank_of(const struct stacks_loops *loops, const struct seen *se
 		return RANK_NONE;
 	if (stacks_loop_is_variable(loop))
 		return stacks_loop_is_epoch_int(loop) && !seen->is_target ? RANK_INT : RANK_NONE;
-	if (seen->is_epoch)
+	if (seen->is_epoch || assigns_epoch(loops, seen))
 		return is_within_counted(loops, seen) ? RANK_NONE : RANK_NAMED;
 	bool is_around = steps && is_directly_around(steps, seen) && !stacks_loop_has_seldom(seen, steps);
 	return is_around && !stacks_loop_names_runs(seen->text) && !stacks_loops_is_part(loops, seen) ? RANK_AROUND
