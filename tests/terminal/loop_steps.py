@@ -56,6 +56,7 @@ JOINED_S = 5                   # attached so late: in the third pass or later
 FROM_START = {'carried_on'}    # attached at once
 CHOSEN_STEPS = 8
 EPOCH_STEPS = 100              # of an epoch of held.py, handed_on.py, tf_calls.py, train_accuracy.py, ignite_accuracy.py and lightning_iterable.py
+WORKFLOW_STEPS = 100000        # planned in workflow.py
 NEXT_S = 2                     # after which the loop that follows another one is counted
 # What unseen.py does, and why it has no steps.
 UNSEEN = {
@@ -258,6 +259,18 @@ def what_a_loop_assigns_counts_it(python, way):
     assert len(found[-1][1]['epochs']) > 2, found[-1][1]['epochs']
 
 
+def kinds_of_work_are_no_epochs(python, *iterations):
+    """A loop over one or two kinds of work has neither the steps nor the epochs."""
+    found, truth, _ = watch(python, 'workflow', JOINED_S, *iterations, objects=40)
+    assert found, 'no steps were inferred'
+    first, begin = found[0][1]['batch']['count'], between(truth, found[0][0])
+    for now, reported in found:
+        low, high = between(truth, now)
+        assert low[1] - begin[1][1] - 2 <= reported['batch']['count'] - first <= high[1] - begin[0][1] + 2, (low, high, begin, first, reported['batch'])
+        assert not {'ordinal', 'total'} & set(reported.get('epoch', {})), reported['epoch']
+        assert low[1] - 10 <= reported.get('run_done_ratio', high[1] / WORKFLOW_STEPS) * WORKFLOW_STEPS <= high[1] + 2, (low, high, reported['run_done_ratio'])
+
+
 def a_loss_is_read_where_it_is_a_float(python):
     """losses.py sets it in each tenth step."""
     found, truth, _ = watch(python, 'losses', 0)
@@ -387,6 +400,8 @@ def checks():
         for way in ('once', 'twice', 'variable'):
             add(BUSY, f'batches handed on, {way}', batches_that_no_sample_finds_being_fetched_count_once, TORCH, way)
         add(BUSY, 'what a loop assigns, torch', what_a_loop_assigns_counts_it, TORCH, 'torch')
+        add(BUSY, 'one kind of work', kinds_of_work_are_no_epochs, TORCH, '1')
+        add(BUSY, 'two kinds of work', kinds_of_work_are_no_epochs, TORCH, '50', '10')
         add(BUSY, 'Lightning without a DataLoader', steps_of_lightning_without_a_dataloader, TORCH)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)

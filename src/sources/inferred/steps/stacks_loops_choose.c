@@ -10,7 +10,7 @@
 
 enum { TURNS_MIN = 6, READS_MIN = 8, FORWARD_MIN = 3, OTHER_READS_MIN = 20, TRAINED_MIN = 10, RATE_MAX = 2000 };
 /* Of readings at most CLOSE_NS apart, one in so many finds the loop begun anew. */
-enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3, UPDATES_MIN = 8, WITHOUT_BACKWARD_MIN = 8 };
+enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3, UPDATES_MIN = 8, WITHOUT_BACKWARD_MIN = 8, KINDS_MAX = 3 };
 /* The share of readings that find it beside. */
 #define BESIDE_MIN_RATIO 0.1
 #define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
@@ -190,7 +190,7 @@ int stacks_loop_quality(const struct seen *seen)
 }
 
 /* Without the optimizer: a short loop that begins again and again inside a loop that is no epoch's accumulates
- * gradients. */
+ * gradients; not in one over two or three kinds of work, such as training and validation. */
 static bool is_accumulation(const struct stacks_loops *loops, const struct seen *seen)
 {
 	bool is_within_another = false;
@@ -198,7 +198,7 @@ static bool is_accumulation(const struct stacks_loops *loops, const struct seen 
 		return false;
 	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++) {
 		bool is_directly = outer->loop.code == seen->loop.code && outer->loop.depth + 1 == seen->loop.depth;
-		if (is_directly && outer->is_epoch)
+		if (is_directly && (outer->is_epoch || (outer->loop.length > 0 && outer->loop.length <= KINDS_MAX)))
 			return false;
 		is_within_another |= is_directly;
 	}
@@ -214,6 +214,9 @@ bool stacks_loop_is_too_short(const struct seen *seen)
 {
 	if (stacks_loop_is_variable(&seen->loop))
 		return false;
+	/* Each reading finds it at its only item. */
+	if (seen->loop.length == 1)
+		return true;
 	if (seen->close_reads >= READS_MIN)
 		return 2 * seen->close_restarts > seen->close_reads;
 	return seen->reads >= READS_MIN / 2 && 2 * seen->restarts > seen->reads;

@@ -390,8 +390,10 @@ static enum rank rank_of(const struct stacks_loops *loops, const struct seen *se
 		return RANK_NONE;
 	if (stacks_loop_is_variable(loop))
 		return stacks_loop_is_epoch_int(loop) && !seen->is_target ? RANK_INT : RANK_NONE;
+	if (is_within_counted(loops, seen))
+		return RANK_NONE;
 	if (seen->is_epoch || assigns_epoch(loops, seen))
-		return is_within_counted(loops, seen) ? RANK_NONE : RANK_NAMED;
+		return RANK_NAMED;
 	bool is_around = steps && is_directly_around(steps, seen) && !stacks_loop_has_seldom(seen, steps);
 	return is_around && !stacks_loop_names_runs(seen->text) && !stacks_loops_is_part(loops, seen) ? RANK_AROUND
 																								  : RANK_NONE;
