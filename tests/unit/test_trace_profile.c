@@ -128,6 +128,38 @@ START_TEST(an_only_child_of_the_same_name_is_a_part_of_its_parent)
 }
 END_TEST
 
+#define FUNCTION(name, ts, dur) HOST("python_function", name, "1", ts, dur, "")
+
+START_TEST(what_two_children_share_is_subtracted_once)
+{
+	read_events(FUNCTION("f", "0", "10") "," FUNCTION("a", "0", "9") "," FUNCTION("b", "1", "8.5"));
+	ck_assert_int_eq(op("f")->self_ns, 500);
+	ck_assert_int_eq(op("a")->self_ns, 9000);
+	/* key_averages subtracts it twice. */
+	read_events(OP("f", "0", "10", "1") "," OP("a", "0", "5", "2") "," OP("b", "4", "4", "3"));
+	ck_assert_int_eq(op("f")->self_ns, 1000);
+	read_events(OP("f", "0", "10", "1") "," OP("a", "0", "9", "2") "," OP("b", "1", "8.5", "3"));
+	ck_assert_int_eq(op("f")->self_ns, 500);
+}
+END_TEST
+
+START_TEST(a_function_that_calls_itself_counts_each_call_and_its_time_once)
+{
+	read_events(FUNCTION("f", "0", "10") "," FUNCTION("f", "1", "8") "," FUNCTION("g", "2", "6") "," FUNCTION(
+		"f", "3", "4") "," OP("a", "4", "1", "1") "," CALL("launch", "4.5", "0.1", "9") "," KERNEL("k", "7", "6", "2",
+		"\"correlation\":9"));
+	ck_assert_uint_eq(op("f")->count, 3);
+	ck_assert_int_eq(op("f")->total_ns, 10000);
+	ck_assert_int_eq(op("f")->self_ns, 7000);
+	ck_assert_int_eq(op("f")->gpu_total_ns, 2000);
+	/* Of another profiler. */
+	read_events(HOST("fee", "rec", "1", "0", "10", "") "," HOST("fee", "rec", "1", "1", "8", ""));
+	ck_assert_uint_eq(op("rec")->count, 2);
+	ck_assert_int_eq(op("rec")->total_ns, 10000);
+	ck_assert_int_eq(op("rec")->self_ns, 10000);
+}
+END_TEST
+
 START_TEST(steps_count_as_one_operator_and_keep_their_numbers)
 {
 	read_events(HOST("user_annotation", "ProfilerStep#7", "1", "100", "50", "") "," HOST(
@@ -525,6 +557,8 @@ int main(void)
 	tcase_add_test(tests, self_time_is_without_the_children);
 	tcase_add_test(tests, an_event_that_sticks_out_is_no_child);
 	tcase_add_test(tests, an_only_child_of_the_same_name_is_a_part_of_its_parent);
+	tcase_add_test(tests, what_two_children_share_is_subtracted_once);
+	tcase_add_test(tests, a_function_that_calls_itself_counts_each_call_and_its_time_once);
 	tcase_add_test(tests, steps_count_as_one_operator_and_keep_their_numbers);
 	tcase_add_test(tests, a_kernel_before_its_launch_in_the_file_is_joined_by_external_id);
 	tcase_add_test(tests, without_external_id_the_launch_tells_the_operator);

@@ -18,6 +18,7 @@ struct links {
 struct join {
 	struct profile *profile;
 	struct profile_ops *ops;
+	uint64_t work_count;             /* joined so far */
 	struct profile_table *launchers; /* (kernel row, name of operator) → time */
 };
 
@@ -148,6 +149,12 @@ bool profile_device_each(
 
 /* -- the rows of operators and kernels -- */
 
+/* Whether the kernel is counted in the row already: the function calls itself. */
+static bool is_again(const struct join *join, const struct profile_op *row, const struct profile_host *host)
+{
+	return row->counted == join->work_count && !profile_host_is_as_key_averages(join->profile, host);
+}
+
 static void add_to_rows(
 	struct join *join, const struct profile_track *track, const struct profile_host *host, int64_t ns)
 {
@@ -156,7 +163,8 @@ static void add_to_rows(
 		if (!(host->name & PROFILE_MERGED)) {
 			struct profile_op *row = profile_host_row(join->profile, join->ops, track, host);
 			if (row) {
-				row->gpu_total_ns += ns;
+				row->gpu_total_ns += is_again(join, row, host) ? 0 : ns;
+				row->counted = join->work_count;
 				row->gpu_self_ns += is_self ? ns : 0;
 				row->kernel_count += is_self;
 			}
@@ -197,6 +205,7 @@ static void join_work(const struct profile_launch *launch, void *context)
 {
 	struct join *join = context;
 	const struct profile_work *work = launch->work;
+	join->work_count++;
 	struct profile_kernel *kernel = profile_kind_of(work->name) == PROFILE_KERNEL
 		? profile_kernel_of(join->profile, profile_name_of(work->name))
 		: NULL;

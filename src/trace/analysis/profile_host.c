@@ -8,16 +8,22 @@
 
 enum { WAIT_TRAITS = TRAIT_DATA | TRAIT_SYNC | TRAIT_COPY | TRAIT_COMMUNICATION };
 
+/* What runs directly within an event. */
+struct children {
+	uint32_t count;
+	int64_t sum_ns;   /* of their durations, as key_averages subtracts them */
+	int64_t union_ns; /* without what two of them share */
+	int64_t end_ns;   /* of the last one */
+};
+
 /* An event whose end has not been reached yet. */
 struct frame {
 	uint32_t host;
-	uint32_t child_count;
-	uint32_t only; /* the first child */
-	uint32_t wait; /* trait of the outermost event around that has one; 0 = none */
-	int64_t children_ns;
-	uint32_t only_children; /* of the first child: its children, their time */
-	int64_t only_children_ns;
-	uint32_t python, module; /* names: the nearest around it, itself included */
+	uint32_t only;                           /* the first child */
+	uint32_t wait;                           /* trait of the outermost event around that has one; 0 = none */
+	struct children children, only_children; /* only_children: of the first child */
+	uint32_t python, module;                 /* names: the nearest around it, itself included */
+	uint32_t row, only_row;                  /* in profile_ops, + 1; 0 = no memory */
 };
 
 struct nest {
@@ -97,11 +103,17 @@ uint32_t profile_host_row_name(struct profile *profile, uint32_t name)
 	return name;
 }
 
-/* Whether the frame's only child is of the same name. */
+bool profile_host_is_as_key_averages(const struct profile *profile, const struct profile_host *host)
+{
+	return profile->is_torch && profile_kind_of(host->name) != PROFILE_PYTHON;
+}
+
+/* Whether the frame's only child is an operator of the same name. */
 static bool absorbs(const struct nest *nest, const struct frame *frame)
 {
 	const struct profile_host *hosts = nest->track->hosts;
-	return frame->child_count == 1 && !((hosts[frame->host].name ^ hosts[frame->only].name) & ~PROFILE_MERGED);
+	return frame->children.count == 1 && !((hosts[frame->host].name ^ hosts[frame->only].name) & ~PROFILE_MERGED) &&
+		profile_host_is_as_key_averages(nest->profile, &hosts[frame->host]);
 }
 
 static void note_wait(struct nest *nest, const struct profile_host *host, uint32_t trait)
@@ -113,16 +125,17 @@ static void note_wait(struct nest *nest, const struct profile_host *host, uint32
 }
 
 static void count_row(
-	struct nest *nest, const struct frame *frame, const struct profile_host *host, int64_t self_ns, int sign)
+	struct nest *nest, uint32_t index, const struct profile_host *host, const struct children *children, int sign)
 {
-	struct profile_op *row = row_at(
-		nest->profile, nest->ops, profile_host_row_name(nest->profile, host->name), by_of(nest->ops, host, frame));
-	if (!row)
+	if (!index)
 		return;
+	struct profile_op *row = &nest->ops->rows[index - 1];
+	bool is_torch = profile_host_is_as_key_averages(nest->profile, host);
 	row->has_host = true;
 	row->count += (uint64_t)sign;
-	row->total_ns += sign * host->duration_ns;
-	row->self_ns += sign * self_ns;
+	row->total_ns += is_torch || !row->open_count ? sign * host->duration_ns : 0;
+	row->self_ns += sign * (host->duration_ns - (is_torch ? children->sum_ns : children->union_ns));
+	row->own_ns += sign * (host->duration_ns - children->union_ns);
 }
 
 /* A module that several call is a part of the first. */
@@ -134,31 +147,41 @@ static void note_parent(struct nest *nest, const struct profile_host *host, cons
 		row->parent = parent;
 }
 
+static void add_child(struct frame *around, const struct frame *frame, const struct profile_host *host)
+{
+	struct children *children = &around->children;
+	int64_t end_ns = profile_host_end(host),
+			from_ns = children->count && children->end_ns > host->start_ns ? children->end_ns : host->start_ns;
+	if (!children->count++) {
+		around->only = frame->host;
+		around->only_row = frame->row;
+		around->only_children = frame->children;
+	}
+	children->sum_ns += host->duration_ns;
+	children->union_ns += end_ns > from_ns ? end_ns - from_ns : 0;
+	children->end_ns = end_ns > from_ns ? end_ns : from_ns;
+}
+
 static void pop(struct nest *nest)
 {
 	struct frame *frame = &nest->frames[--nest->count];
 	struct profile_host *hosts = nest->track->hosts, *host = &hosts[frame->host];
 	struct frame *around = nest->count ? &nest->frames[nest->count - 1] : NULL;
+	if (frame->row)
+		nest->ops->rows[frame->row - 1].open_count--;
 	if (absorbs(nest, frame)) {
-		count_row(nest, frame, &hosts[frame->only], hosts[frame->only].duration_ns - frame->only_children_ns, -1);
+		count_row(nest, frame->only_row, &hosts[frame->only], &frame->only_children, -1);
 		/* It is merged already where the operators are grouped anew. */
 		if (!(hosts[frame->only].name & PROFILE_MERGED))
 			profile_flops_remove(nest->profile, profile_name_of(hosts[frame->only].name), hosts[frame->only].shape);
 		hosts[frame->only].name |= PROFILE_MERGED;
-		frame->child_count = frame->only_children;
-		frame->children_ns = frame->only_children_ns;
+		frame->children = frame->only_children;
 	}
-	count_row(nest, frame, host, host->duration_ns - frame->children_ns, 1);
+	count_row(nest, frame->row, host, &frame->children, 1);
 	if (profile_kind_of(host->name) == PROFILE_PYTHON && frame->module == profile_name_of(host->name))
 		note_parent(nest, host, around);
-	if (!around)
-		return;
-	if (!around->child_count++) {
-		around->only = frame->host;
-		around->only_children = frame->child_count;
-		around->only_children_ns = frame->children_ns;
-	}
-	around->children_ns += host->duration_ns;
+	if (around)
+		add_child(around, frame, host);
 }
 
 /* A wait within a copy is a part of that. */
@@ -197,6 +220,11 @@ static bool push(struct nest *nest, uint32_t index)
 			frame->python = name;
 		}
 	}
+	struct profile_op *row = row_at(
+		nest->profile, nest->ops, profile_host_row_name(nest->profile, host->name), by_of(nest->ops, host, frame));
+	frame->row = row ? (uint32_t)(row - nest->ops->rows) + 1 : 0;
+	if (row)
+		row->open_count++;
 	nest->count++;
 	return true;
 }
@@ -231,6 +259,14 @@ static bool nest_track(struct nest *nest)
 	return true;
 }
 
+/* key_averages subtracts what two children share twice. That is never below 0 here. */
+static void settle_self(struct profile_ops *ops)
+{
+	for (uint32_t i = 0; i < ops->count; i++)
+		if (ops->rows[i].self_ns < 0)
+			ops->rows[i].self_ns = ops->rows[i].own_ns;
+}
+
 bool profile_host_nest(struct profile *profile, struct profile_ops *ops, struct profile_waits *waits)
 {
 	struct nest nest = { .profile = profile, .ops = ops, .waits = waits };
@@ -244,6 +280,7 @@ bool profile_host_nest(struct profile *profile, struct profile_ops *ops, struct 
 		is_good = nest_track(&nest);
 	}
 	free(nest.frames);
+	settle_self(ops);
 	return is_good;
 }
 

@@ -13,7 +13,10 @@ struct profile_op {
 	uint32_t by;   /* a name: the shapes, the Python function that called it, the module; 0 = none */
 	uint64_t count;
 	int64_t total_ns, self_ns, gpu_total_ns, gpu_self_ns;
+	int64_t own_ns;        /* as self_ns, without what children share; self_ns of operators is as in key_averages */
 	uint64_t kernel_count; /* launched by itself */
+	uint32_t open_count;   /* while nesting: its events whose end has not been reached */
+	uint64_t counted;      /* while joining: number of the last kernel that counts in gpu_total_ns */
 	bool has_host;         /* the host says when it runs; else its times on the CPU are unknown */
 	/* of a module, see profile_modules.h: the name of the one that calls it, 0 = none; position from 1 */
 	uint32_t parent, depth, position;
@@ -41,6 +44,9 @@ struct profile_waits {
 bool profile_host_nest(struct profile *profile, struct profile_ops *ops, struct profile_waits *waits);
 /* Whether a Python function is the call of an nn.Module. */
 bool profile_host_is_module(const struct profile *profile, uint32_t name);
+/* Whether an event counts as in key_averages: PyTorch's operators. Functions, and events of other profilers, count each
+ * call, and the time of calls within calls once. */
+bool profile_host_is_as_key_averages(const struct profile *profile, const struct profile_host *host);
 /* The name, with its kind, of the row that an event counts in. */
 uint32_t profile_host_row_name(struct profile *profile, uint32_t name);
 /* The row of an event, for the group chosen; NULL: no memory. */

@@ -293,8 +293,11 @@ static void take_complete(struct profile *profile, const struct profile_event *e
 	int64_t start_ns, duration_ns = 0, step;
 	int kind = kind_of(event);
 	profile->has_categories |= (event->has & 1u << FIELD_CAT) != 0;
+	profile->is_torch |= event->has & 1u << FIELD_CAT && kind < PROFILE_KIND_COUNT;
 	if (kind < 0)
 		return;
+	if (kind == PROFILE_KIND_COUNT)
+		kind = PROFILE_OP;
 	if (!token_nanoseconds(field(event, FIELD_TS), &start_ns) ||
 		(event->has & 1u << FIELD_DUR && !token_nanoseconds(event->fields[FIELD_DUR], &duration_ns)) ||
 		duration_ns < 0 || duration_ns > DURATION_MAX_NS) {

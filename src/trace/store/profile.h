@@ -130,6 +130,7 @@ struct profile {
 	double peak_reserved_bytes;
 	uint64_t event_count;     /* of all kinds, read whole */
 	bool has_categories;      /* an event has one ("cat"): JAX and TensorFlow write none */
+	bool is_torch;            /* an event has a category of PyTorch's profiler */
 	bool has_phases;          /* an event says its phase ("ph"): the file is a trace */
 	uint64_t ignored_count;   /* X events without a time, and the like */
 	uint64_t untracked_count; /* events of threads beyond the first PROFILE_TRACKS_MAX */

@@ -57,7 +57,7 @@ int profile_category_kind(struct profile_slice category)
 	for (size_t i = 0; category.length && i < sizeof categories / sizeof *categories; i++)
 		if (categories[i].length == category.length && token_equal(categories[i].text, category.text, category.length))
 			return categories[i].kind;
-	return PROFILE_OP;
+	return PROFILE_KIND_COUNT;
 }
 
 /* -- names -- */

@@ -20,7 +20,7 @@ enum profile_trait {
 	TRAIT_HIDDEN = 2048,      /* host: a utility operator that key_averages leaves out */
 };
 
-/* enum profile_kind of a category; -1: pmtop ignores it. Without a category an event is an operator. */
+/* enum profile_kind of a category; -1: pmtop ignores it; PROFILE_KIND_COUNT: not one of PyTorch's. */
 int profile_category_kind(struct profile_slice category);
 /* A set of enum profile_trait, stored with the name. */
 unsigned profile_name_traits(struct profile_names *names, uint32_t name);
