@@ -5,6 +5,7 @@
 #include "src/commands/commands.h"
 #include "src/commands/options/options.h"
 #include "src/commands/summarize.h"
+#include "src/commands/trace/trace_print.h"
 #include "src/commands/trace/trace_snapshot.h"
 #include "src/compare/comparison.h"
 #include "src/compare/comparison_json.h"
@@ -76,6 +77,8 @@ static enum exit_code diff_traces(const struct options *options, const struct se
 	}
 	output_flush(&out, &code);
 	buffer_release(&out);
+	for (int i = 0; i < done; i++)
+		trace_report_loss(&traces[i]);
 	while (done > 0)
 		profile_analysis_release(&traces[--done]);
 	free(traces);

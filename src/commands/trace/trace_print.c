@@ -29,14 +29,13 @@ static void print_all(struct buffer *out, const struct trace_ranks *ranks, const
 	}
 }
 
-static void report_losses(const struct trace_ranks *ranks)
+void trace_report_loss(const struct profile_analysis *analysis)
 {
 	char loss[400], path[200];
-	for (size_t i = 0; i < ranks->count; i++)
-		if (profile_analysis_loss(ranks->rows[i], loss, sizeof loss)[0]) {
-			text_clean(path, sizeof path, ranks->rows[i]->path, strlen(ranks->rows[i]->path));
-			fprintf(stderr, "pmtop: %s: %s\n", path, loss);
-		}
+	if (!profile_analysis_loss(analysis, loss, sizeof loss)[0])
+		return;
+	text_clean(path, sizeof path, analysis->path, strlen(analysis->path));
+	fprintf(stderr, "pmtop: %s: %s\n", path, loss);
 }
 
 enum exit_code trace_print(
@@ -57,6 +56,7 @@ enum exit_code trace_print(
 	}
 	output_flush(&out, &code);
 	buffer_release(&out);
-	report_losses(ranks);
+	for (size_t i = 0; i < ranks->count; i++)
+		trace_report_loss(ranks->rows[i]);
 	return code ? EXIT_RUNTIME : EXIT_OK;
 }

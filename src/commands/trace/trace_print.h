@@ -10,6 +10,8 @@
 enum exit_code trace_print(
 	const struct options *options, const struct settings *settings, const struct trace_ranks *ranks, bool with_paths);
 
+/* Says on standard error what of a trace could not be read. */
+void trace_report_loss(const struct profile_analysis *analysis);
 /* Which rows the options choose. */
 struct profile_view trace_view(
 	const struct options *options, const struct settings *settings, enum profile_group group);

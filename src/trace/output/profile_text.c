@@ -12,7 +12,15 @@
 #include "src/trace/output/profile_shorten.h"
 #include "src/trace/store/profile_kinds.h"
 
-enum { NAME_SIZE = 400, ROWS_DEFAULT = 12, GAPS_SHOWN = 5, STEPS_SHOWN = 8, HOLDERS_SHOWN = 5, BAR_WIDTH = 20 };
+enum {
+	NAME_SIZE = 400,
+	ROWS_DEFAULT = 12,
+	GAPS_SHOWN = 5,
+	STEPS_SHOWN = 8,
+	HOLDERS_SHOWN = 5,
+	BAR_WIDTH = 20,
+	PERCENT_MAX = 1000
+};
 
 static const char *time_text(char out[NUMBER_SIZE], double ns) { return format_seconds(out, ns / 1e9); }
 
@@ -38,7 +46,10 @@ void profile_change_cells(struct buffer *out, double difference, const char *amo
 	const char *sign = difference < 0 ? "−" : difference > 0 ? "+" : "";
 	snprintf(text, sizeof text, "%s%s", sign, amount);
 	profile_cell(out, text, -10);
-	snprintf(text, sizeof text, "%s%.0f %%", percent < 0.5 ? "" : sign, percent);
+	if (percent < PERCENT_MAX)
+		snprintf(text, sizeof text, "%s%.0f %%", percent < 0.5 ? "" : sign, percent);
+	else
+		snprintf(text, sizeof text, percent < 1e8 ? "×%.0f" : "×%.0e", (from + difference) / from);
 	profile_cell(out, isnan(percent) ? otherwise : text, -8);
 	end_row(out);
 }

@@ -1,8 +1,10 @@
 #include "src/trace/store/profile_names.h"
 
+#include <stdlib.h>
+
 #include "src/base/text.h"
 
-enum { NAMES_MAX = 1 << 24, NAME_LENGTH_MAX = 4096, TEXT_MAX = 1 << 30 };
+enum { NAMES_MAX = 1 << 24, NAME_LENGTH_MAX = 1 << 20, TEXT_MAX = 1 << 30 };
 
 static uint64_t word_at(const char *text)
 {
@@ -208,6 +210,22 @@ const char *profile_show(struct profile_slice text, char *out, size_t size)
 const char *profile_names_show(const struct profile_names *names, uint32_t name, char *out, size_t size)
 {
 	return profile_show(profile_names_text(names, name), out, size);
+}
+
+char *profile_names_copy(const struct profile_names *names, uint32_t name)
+{
+	struct profile_slice text = profile_names_text(names, name);
+	/* Of one byte of the text up to three are made. */
+	size_t size = 3 * text.length + 8;
+	char *plain = malloc(size), *out = malloc(size);
+	if (plain && out)
+		text_clean(out, size, plain, unescape(text, plain, size));
+	if (!plain) {
+		free(out);
+		out = NULL;
+	}
+	free(plain);
+	return out;
 }
 
 bool profile_names_begin(const struct profile_names *names, uint32_t name, const char *prefix)

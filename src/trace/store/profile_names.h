@@ -38,6 +38,8 @@ uint32_t profile_names_find(const struct profile_names *names, struct profile_sl
 struct profile_slice profile_names_text(const struct profile_names *names, uint32_t name);
 /* Decodes its escapes and makes it safe to show; cut to `size`. Returns `out`. */
 const char *profile_names_show(const struct profile_names *names, uint32_t name, char *out, size_t size);
+/* The same, whole, in memory of its own; NULL: no memory. To be freed. */
+char *profile_names_copy(const struct profile_names *names, uint32_t name);
 /* The same for any text of the file. */
 const char *profile_show(struct profile_slice text, char *out, size_t size);
 bool profile_names_begin(const struct profile_names *names, uint32_t name, const char *prefix);
