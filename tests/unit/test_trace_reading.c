@@ -108,6 +108,33 @@ START_TEST(a_value_may_be_larger_than_a_block)
 }
 END_TEST
 
+/* As VizTracer does with the source of the program, before or behind the events. */
+START_TEST(what_stands_beside_the_events_may_be_of_any_size)
+{
+	enum { SIZE = 40 << 20 };
+	static const char event[] = "{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2}";
+	char *source = malloc(SIZE + 1);
+	for (size_t i = 0; i < SIZE; i++)
+		source[i] = "def f():\\n\\\"]{"[i % 14];
+	source[SIZE] = '\0';
+	for (int is_before = 0; is_before < 2; is_before++) {
+		buffer_clear(&text);
+		buffer_puts(&text, "{");
+		if (is_before)
+			buffer_printf(&text, "\"file_info\": {\"files\": [\"%s\\\\\"]}, ", source);
+		buffer_printf(&text, "\"traceEvents\": [%s]", event);
+		if (!is_before)
+			buffer_printf(&text, ", \"file_info\": {\"files\": [\"%s\\\\\"]}", source);
+		buffer_puts(&text, "}");
+		read_text();
+		ck_assert_uint_eq(all->profile.event_count, 1);
+		ck_assert(!all->profile.is_cut && !all->profile.has_more);
+		profile_analysis_release(all);
+	}
+	free(source);
+}
+END_TEST
+
 START_TEST(damage_in_a_file_is_found_at_its_byte)
 {
 	buffer_puts(&text, "{\"traceEvents\": [");
@@ -391,6 +418,7 @@ int main(void)
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, an_event_may_lie_in_two_blocks_wherever_they_meet);
 	tcase_add_test(cases, a_value_may_be_larger_than_a_block);
+	tcase_add_test(cases, what_stands_beside_the_events_may_be_of_any_size);
 	tcase_add_test(cases, damage_in_a_file_is_found_at_its_byte);
 	tcase_add_test(cases, damage_is_not_taken_for_an_event_that_goes_on);
 	tcase_add_test(cases, a_file_without_events_is_cut_off_or_no_trace);

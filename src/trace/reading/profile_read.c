@@ -181,6 +181,40 @@ static void take_member(struct profile *profile, struct profile_slice key, struc
 	}
 }
 
+static bool is_wanted(struct profile_slice key)
+{
+	return is_key(key, "deviceProperties") || is_key(key, "distributedInfo");
+}
+
+/* Behind the object, array or string at `at`, however long it is: VizTracer adds the program's whole source. */
+static bool skip_value(struct reader *reader)
+{
+	size_t depth = 0;
+	bool is_in_string = false, is_escaped = false;
+	for (;;) {
+		for (const char *at = text_at(reader), *end = text_end(reader); at < end; at++) {
+			if (is_escaped)
+				is_escaped = false;
+			else if (*at == '"')
+				is_in_string = !is_in_string;
+			else if (is_in_string)
+				is_escaped = *at == '\\';
+			else if ((*at | 0x20) == '{')
+				depth++;
+			else if ((*at | 0x20) == '}')
+				depth--;
+			if (depth || is_in_string)
+				continue;
+			reader->at = (size_t)(at + 1 - reader->input->data);
+			return true;
+		}
+		reader->at = reader->input->length;
+		if (!profile_input_fill(reader->input, reader->at))
+			return false;
+		reader->at = 0;
+	}
+}
+
 /* One "key": value of the outermost object; traceEvents is read event by event. */
 static bool read_member(struct reader *reader)
 {
@@ -201,6 +235,10 @@ static bool read_member(struct reader *reader)
 				take_member(reader->profile, key, value);
 				reader->at = (size_t)(next - reader->input->data);
 				return true;
+			}
+			if (!is_wanted(key) && (*start == '{' || *start == '[' || *start == '"')) {
+				reader->at = (size_t)(start - reader->input->data);
+				return skip_value(reader);
 			}
 		}
 		reader->is_malformed = colon && colon < end && *colon != ':';
