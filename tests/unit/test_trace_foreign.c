@@ -135,6 +135,33 @@ START_TEST(a_loop_of_xla_has_the_time_between_its_operations)
 }
 END_TEST
 
+#define TF_OP(pid, ts, dur, name, op) \
+	"{\"ph\":\"X\",\"cat\":\"Op\",\"pid\":" pid ",\"tid\":0,\"ts\":" ts ",\"dur\":" dur ",\"name\":\"" op \
+	"\",\"args\":{\"name\":\"" name "\",\"op\":\"" op "\"}},"
+
+/* Its processes repeat each other: one for each stream, one for all. What the executor does is work of the host. */
+START_TEST(the_timeline_of_tensorflow_counts_kernels_and_copies_once)
+{
+	read_events(PROCESS("1", "/job:localhost/replica:0/task:0/device:GPU:0 Compute")
+			PROCESS("2", "/device:GPU:0/stream:all Compute") PROCESS("3", "/device:GPU:0/stream:13 Compute")
+				PROCESS("4", "/device:GPU:0/stream:13<MemcpyH2D> Compute") PROCESS("5", "/device:GPU:0/memcpy Compute")
+					PROCESS("6", "/device:GPU:0/sync Compute") TF_OP("1", "1010", "20", "MatMul", "MatMul")
+						TF_OP("2", "1020", "100", "MatMul", "unknown") TF_OP("3", "1020", "100", "MatMul", "unknown")
+							TF_OP("2", "1130", "50", "Tanh", "unknown") TF_OP("3", "1130", "50", "Tanh", "unknown")
+								TF_OP("4", "1005", "10", "MEMCPYHtoD", "unknown") TF_OP("5", "1005", "10", "MEMCPYHtoD",
+									"unknown") TF_OP("6", "1100", "90", "cuStreamSynchronize", "unknown") "{}");
+	const struct profile_gpu *gpu = &all->idle.gpus[0];
+	ck_assert_uint_eq(all->idle.gpu_count, 1);
+	ck_assert_uint_eq(gpu->kernel_count, 2);
+	ck_assert_int_eq(gpu->kernel_ns, 150000);
+	ck_assert_uint_eq(all->profile.copy_count, 1);
+	ck_assert_int_eq(gpu->copy_ns, 10000);
+	ck_assert_int_eq(kernel("MatMul")->total_ns, 100000);
+	ck_assert_int_eq(op("MatMul")->total_ns, 20000);
+	ck_assert_int_eq(op("MatMul")->gpu_self_ns, 100000);
+}
+END_TEST
+
 /* torch_npu writes times as texts, and lines that are computed from the others. */
 START_TEST(an_npu_works_in_streams_and_groups_and_waits_are_no_work)
 {
@@ -200,6 +227,7 @@ int main(void)
 	tcase_add_test(tests, pages_lead_from_an_operation_to_its_kernels_and_back);
 	tcase_add_test(tests, python_functions_and_steps_of_jax_are_known);
 	tcase_add_test(tests, a_loop_of_xla_has_the_time_between_its_operations);
+	tcase_add_test(tests, the_timeline_of_tensorflow_counts_kernels_and_copies_once);
 	tcase_add_test(tests, an_npu_works_in_streams_and_groups_and_waits_are_no_work);
 	tcase_add_test(tests, other_forms_of_a_devices_events_are_its_work_too);
 	tcase_add_test(tests, advice_is_for_the_framework_that_wrote_the_trace);

@@ -184,8 +184,11 @@ static void take_host(struct profile *profile, const struct profile_event *event
 	struct profile_track *track = profile_track_of(profile, field(event, FIELD_PID), field(event, FIELD_TID));
 	uint32_t name = profile_names_add(&profile->names, field(event, FIELD_NAME));
 	struct profile_host *host = track ? profile_add_host(profile, track) : NULL;
+	bool is_foreign = kind == PROFILE_KIND_COUNT || !(event->has & 1u << FIELD_CAT);
 	if (!host)
 		return;
+	if (kind == PROFILE_KIND_COUNT)
+		kind = PROFILE_OP;
 	*host = (struct profile_host){ .start_ns = start_ns,
 		.duration_ns = duration_ns,
 		.name = name | (uint32_t)kind << PROFILE_NAME_BITS,
@@ -196,7 +199,7 @@ static void take_host(struct profile *profile, const struct profile_event *event
 		profile->has_shapes = true;
 		profile_flops_add(profile, name, host->shape, event->fields[FIELD_DIMS], field(event, FIELD_CONCRETE));
 	}
-	if (!(event->has & 1u << FIELD_CAT))
+	if (is_foreign)
 		take_foreign(profile, event, host);
 	profile->has_stacks |= kind == PROFILE_PYTHON;
 	/* A Python function may have begun long before, but for those of JAX. */
@@ -296,15 +299,14 @@ static void take_complete(struct profile *profile, const struct profile_event *e
 	profile->is_torch |= event->has & 1u << FIELD_CAT && kind < PROFILE_KIND_COUNT;
 	if (kind < 0)
 		return;
-	if (kind == PROFILE_KIND_COUNT)
-		kind = PROFILE_OP;
 	if (!token_nanoseconds(field(event, FIELD_TS), &start_ns) ||
 		(event->has & 1u << FIELD_DUR && !token_nanoseconds(event->fields[FIELD_DUR], &duration_ns)) ||
 		duration_ns < 0 || duration_ns > DURATION_MAX_NS) {
 		profile->ignored_count++;
 		return;
 	}
-	(kind >= PROFILE_KERNEL ? take_work : take_host)(profile, event, (enum profile_kind)kind, start_ns, duration_ns);
+	bool is_work = kind >= PROFILE_KERNEL && kind < PROFILE_KIND_COUNT;
+	(is_work ? take_work : take_host)(profile, event, (enum profile_kind)kind, start_ns, duration_ns);
 	if (whole(event, FIELD_STEP, &step))
 		profile_add_step(profile, start_ns, duration_ns, step);
 }

@@ -14,6 +14,8 @@ static const struct process_row {
 	const char *mark;
 	enum process_kind kind;
 } process_rows[] = {
+	/* TensorFlow's timeline: what the executor does for a device, "/job:localhost/replica:0/task:0/device:GPU:0" */
+	{ "/job:", PROCESS_HOST },
 	{ "/device:GPU:", PROCESS_DEVICE },
 	{ "/device:TPU:", PROCESS_DEVICE },
 	{ "/gpu:", PROCESS_DEVICE },
@@ -91,6 +93,13 @@ static struct profile_slice behind(struct profile_slice text, const char *part)
 			  : (struct profile_slice){ 0 };
 }
 
+/* TensorFlow's timeline has all kernels in /stream:all and all copies in /memcpy; the other streams repeat them. */
+static bool repeats_others(struct profile_slice rest)
+{
+	struct profile_slice stream = behind(rest, "/stream:");
+	return (stream.text && (stream.length < 3 || memcmp(stream.text, "all", 3) != 0)) || behind(rest, "/sync").text;
+}
+
 static void judge_process(const struct profile *profile, uint32_t name, struct processes *all, struct process *process)
 {
 	struct profile_slice text = profile_names_text(&profile->names, name);
@@ -100,10 +109,12 @@ static void judge_process(const struct profile *profile, uint32_t name, struct p
 		struct profile_slice rest = behind(text, row->mark + is_whole);
 		if (!rest.text || (is_whole && text.length != strlen(row->mark + 1)))
 			continue;
+		if (row->kind == PROCESS_HOST)
+			return;
 		int32_t number = is_whole ? all->unnumbered[row->kind]++ : number_at(rest);
 		if (number < 0)
 			continue;
-		process->kind = row->kind;
+		process->kind = repeats_others(rest) ? PROCESS_DERIVED : row->kind;
 		process->device = number;
 		all->has_device |= row->kind == PROCESS_DEVICE;
 		return;
@@ -238,6 +249,9 @@ static bool add_work(
 {
 	uint32_t name = profile_name_of(host->name);
 	enum profile_kind kind = PROFILE_KERNEL;
+	/* TensorFlow's timeline knows what the kernel computes, not what it is called. */
+	if (host->parent && profile_names_begin(&profile->names, name, "unknown"))
+		name = host->parent;
 	if (is_wait(profile, name))
 		return true;
 	if (is_copy(profile, name))
