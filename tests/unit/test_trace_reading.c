@@ -274,6 +274,38 @@ START_TEST(what_follows_the_end_of_a_trace_is_left_out_and_said)
 }
 END_TEST
 
+#define BEGIN(name, ts) "{\"ph\":\"B\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts "},"
+#define END(name, ts) "{\"ph\":\"E\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" ts "},"
+
+START_TEST(an_end_belongs_to_the_begin_of_its_name_and_what_has_none_is_said)
+{
+	static const struct {
+		const char *events, *loss;
+		int64_t p_ns, q_ns;
+	} rows[] = {
+		{ BEGIN("p", "0") BEGIN("q", "10") END("p", "50") END("q", "20"), "", 50000, 10000 },
+		{ BEGIN("p", "0") BEGIN("q", "10") END("", "20") END("", "50"), "", 50000, 10000 },
+		{ BEGIN("p", "0") BEGIN("q", "10") END("q", "20"), "1 event without a begin or an end is left out", 0, 10000 },
+		{ END("q", "20") END("r", "25") BEGIN("p", "30") END("p", "40"),
+			"2 events without a begin or an end are left out", 10000, 0 },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		int64_t p_ns = 0, q_ns = 0;
+		buffer_clear(&text);
+		buffer_printf(&text, "[%s{\"ph\":\"M\"}]", rows[i].events);
+		read_text();
+		expect_loss(rows[i].loss);
+		for (uint32_t k = 0; k < all->ops.count; k++) {
+			bool is_p = profile_names_begin(&all->profile.names, profile_name_of(all->ops.rows[k].name), "p");
+			*(is_p ? &p_ns : &q_ns) = all->ops.rows[k].total_ns;
+		}
+		ck_assert_int_eq(p_ns, rows[i].p_ns);
+		ck_assert_int_eq(q_ns, rows[i].q_ns);
+		profile_analysis_release(all);
+	}
+}
+END_TEST
+
 START_TEST(events_of_too_many_threads_are_counted)
 {
 	struct reason reason;
@@ -281,7 +313,7 @@ START_TEST(events_of_too_many_threads_are_counted)
 	for (unsigned i = 0; i < PROFILE_TRACKS_MAX + 3; i++)
 		buffer_printf(&text, "{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"tid\":%u},", i);
 	ck_assert_int_eq(profile_analyse_memory(all, text.data, text.length, GROUP_NAME, &reason), STATUS_OK);
-	expect_loss("3 events of threads beyond the first 65536 are left out");
+	expect_loss("3 events of threads beyond the first 65,536 are left out");
 	ck_assert_uint_eq(first_op()->count, PROFILE_TRACKS_MAX);
 	profile_analysis_release(all);
 }
@@ -425,6 +457,7 @@ int main(void)
 	tcase_add_test(cases, a_file_of_another_format_is_named_with_what_to_do);
 	tcase_add_test(cases, text_in_utf_16_and_utf_32_is_named_with_and_without_a_mark);
 	tcase_add_test(cases, what_follows_the_end_of_a_trace_is_left_out_and_said);
+	tcase_add_test(cases, an_end_belongs_to_the_begin_of_its_name_and_what_has_none_is_said);
 	tcase_add_test(cases, events_of_too_many_threads_are_counted);
 	tcase_add_test(cases, a_wrong_checksum_of_gzip_is_said_and_what_follows_is_ignored_as_gzip_does);
 	tcase_add_test(cases, what_stands_behind_a_hole_of_zeros_is_read);

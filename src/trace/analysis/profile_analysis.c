@@ -1,6 +1,7 @@
 #include "src/trace/analysis/profile_analysis.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -86,39 +87,58 @@ void profile_analysis_release(struct profile_analysis *analysis)
 	profile_release(&analysis->profile);
 }
 
-/* What a whole trace has that no figure shows, or that makes them doubtful. */
-static void note_rest(const struct profile *profile, char *out, size_t size)
+static void say(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Behind what is said already. */
+static void say(char *out, size_t size, const char *format, ...)
 {
-	if (profile->why_cut.text[0])
-		snprintf(out, size, "%s: figures may be wrong; copy the file again", profile->why_cut.text);
-	else if (profile->untracked_count)
-		snprintf(out, size, "%" PRIu64 " event%s of threads beyond the first %d %s left out", profile->untracked_count,
-			profile->untracked_count == 1 ? "" : "s", PROFILE_TRACKS_MAX, profile->untracked_count == 1 ? "is" : "are");
-	else if (profile->has_more)
-		snprintf(out, size, "the trace ends at byte %" PRIu64 "%s: the rest of the file is left out",
-			profile->end_offset, profile->is_compressed ? " of the decompressed text" : "");
+	size_t length = strlen(out);
+	va_list arguments;
+	if (length && length + 2 < size)
+		length += (size_t)snprintf(out + length, size - length, "; ");
+	va_start(arguments, format);
+	vsnprintf(out + length, size - length, format, arguments);
+	va_end(arguments);
+}
+
+/* Events of a whole trace that no figure counts. */
+static void say_left_out(const struct profile *profile, char *out, size_t size)
+{
+	const struct {
+		uint64_t count;
+		const char *which;
+	} rows[] = { { profile->ignored_count, "without a valid time" },
+		{ profile->unpaired_count, "without a begin or an end" },
+		{ profile->stray_count, "over 10 minutes from all others" },
+		{ profile->untracked_count, "of threads beyond the first 65,536" } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].count)
+			say(out, size, "%" PRIu64 " event%s %s %s left out", rows[i].count, rows[i].count == 1 ? "" : "s",
+				rows[i].which, rows[i].count == 1 ? "is" : "are");
 }
 
 const char *profile_analysis_loss(const struct profile_analysis *analysis, char *out, size_t size)
 {
 	const struct profile *profile = &analysis->profile;
+	const char *of_what = profile->is_compressed ? " of the decompressed text" : "", *why = profile->why_cut.text;
 	out[0] = '\0';
-	if (profile->is_cut)
-		snprintf(out, size,
+	if (profile->is_cut) {
+		say(out, size,
 			"the trace ends early, at byte %" PRIu64 "%s%s%s%s: figures are of the %" PRIu64
 			" events before; profile again, or copy the whole file",
-			profile->cut_offset, profile->is_compressed ? " of the decompressed text" : "",
-			profile->why_cut.text[0] ? " (" : "", profile->why_cut.text, profile->why_cut.text[0] ? ")" : "",
-			profile->event_count);
-	else if (profile->damaged_count)
-		snprintf(out, size,
+			profile->cut_offset, of_what, why[0] ? " (" : "", why, why[0] ? ")" : "", profile->event_count);
+		return out;
+	}
+	if (profile->damaged_count)
+		say(out, size,
 			"%" PRIu64 " damaged part%s skipped, the first at byte %" PRIu64
 			": figures lack those events; copy the file again",
 			profile->damaged_count, profile->damaged_count == 1 ? "" : "s", profile->damaged_offset);
-	else if (profile->ignored_count)
-		snprintf(out, size, "%" PRIu64 " event%s without a valid time %s left out", profile->ignored_count,
-			profile->ignored_count == 1 ? "" : "s", profile->ignored_count == 1 ? "is" : "are");
-	else
-		note_rest(profile, out, size);
+	else if (why[0])
+		say(out, size, "%s: figures may be wrong; copy the file again", why);
+	say_left_out(profile, out, size);
+	if (profile->has_more)
+		say(out, size, "the trace ends at byte %" PRIu64 "%s: the rest of the file is left out", profile->end_offset,
+			of_what);
 	return out;
 }

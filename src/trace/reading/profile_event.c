@@ -377,15 +377,35 @@ static void take_begin(struct profile *profile, const struct profile_event *even
 	track->opened[track->open_count++] = track->host_count - 1;
 }
 
+/* Which of the events that are open an E event ends: the innermost of its name, or the innermost if it has none. */
+static uint32_t find_opened(const struct profile *profile, const struct profile_track *track, struct profile_slice name)
+{
+	uint32_t at = track->open_count, wanted = profile_names_find(&profile->names, name);
+	if (!name.length)
+		return at ? at - 1 : PROFILE_NONE;
+	while (at-- > 0)
+		if (profile_name_of(track->hosts[track->opened[at]].name) == wanted)
+			return at;
+	return PROFILE_NONE;
+}
+
 static void take_end(struct profile *profile, const struct profile_event *event)
 {
 	struct profile_track *track = profile_track_of(profile, field(event, FIELD_PID), field(event, FIELD_TID));
 	int64_t end_ns;
-	if (!track || !track->open_count || !token_nanoseconds(field(event, FIELD_TS), &end_ns))
+	if (!track)
 		return;
-	struct profile_host *host = &track->hosts[track->opened[--track->open_count]];
-	if (end_ns < host->start_ns || end_ns - host->start_ns > DURATION_MAX_NS)
+	uint32_t at = find_opened(profile, track, field(event, FIELD_NAME));
+	if (at == PROFILE_NONE || !token_nanoseconds(field(event, FIELD_TS), &end_ns)) {
+		profile->unpaired_count++;
 		return;
+	}
+	struct profile_host *host = &track->hosts[track->opened[at]];
+	if (end_ns < host->start_ns || end_ns - host->start_ns > DURATION_MAX_NS) {
+		profile->unpaired_count++;
+		return;
+	}
+	memmove(&track->opened[at], &track->opened[at + 1], (--track->open_count - at) * sizeof *track->opened);
 	host->duration_ns = end_ns - host->start_ns;
 	profile_widen(profile, host->start_ns, end_ns);
 }
@@ -412,9 +432,10 @@ void profile_event_take(struct profile *profile, const struct profile_event *eve
 }
 
 /* Without the events that have no end. */
-static void drop_open(struct profile_track *track)
+static void drop_open(struct profile *profile, struct profile_track *track)
 {
 	uint32_t count = 0;
+	profile->unpaired_count += track->open_count;
 	for (uint32_t i = 0; i < track->host_count; i++)
 		if (track->hosts[i].duration_ns != PROFILE_OPEN_NS)
 			track->hosts[count++] = track->hosts[i];
@@ -425,5 +446,5 @@ void profile_event_end(struct profile *profile)
 {
 	for (uint32_t i = 0; i < profile->track_count; i++)
 		if (profile->tracks[i].open_capacity)
-			drop_open(&profile->tracks[i]);
+			drop_open(profile, &profile->tracks[i]);
 }

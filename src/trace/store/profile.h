@@ -134,6 +134,8 @@ struct profile {
 	bool has_phases;          /* an event says its phase ("ph"): the file is a trace */
 	uint64_t ignored_count;   /* X events without a time, and the like */
 	uint64_t untracked_count; /* events of threads beyond the first PROFILE_TRACKS_MAX */
+	uint64_t unpaired_count;  /* B events without an E, and E events without a B */
+	uint64_t stray_count;     /* events far from all others */
 	uint64_t damaged_count;   /* not JSON */
 	uint64_t damaged_offset;  /* of the first; of none: cut_offset */
 	bool is_cut;              /* the file ends within an event or before its end */
