@@ -227,6 +227,50 @@ START_TEST(busy_is_the_union_over_streams)
 }
 END_TEST
 
+#define WORK_ON(pid, device, ts, dur) \
+	"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":" pid ",\"tid\":7,\"ts\":" ts ",\"dur\":" dur \
+	",\"args\":{\"device\":" device ",\"stream\":7}}"
+
+START_TEST(work_of_one_process_and_stream_is_of_the_device_that_it_names)
+{
+	read_events(WORK_ON("0", "3", "0", "10") "," WORK_ON("0", "0", "0", "40") "," WORK_ON("0", "3", "50", "50"));
+	ck_assert_uint_eq(all->idle.gpu_count, 2);
+	ck_assert_int_eq(all->idle.gpus[0].index, 0);
+	ck_assert_int_eq(all->idle.gpus[0].busy_ns, 40000);
+	ck_assert_int_eq(all->idle.gpus[1].index, 3);
+	ck_assert_int_eq(all->idle.gpus[1].busy_ns, 60000);
+	ck_assert_int_eq(all->idle.gpus[1].idle_ns, 40000);
+}
+END_TEST
+
+START_TEST(ranks_merged_into_one_file_have_a_gpu_each)
+{
+	read_events(WORK_ON("\"rank0 gpu 0\"", "0", "0", "40") "," WORK_ON("\"rank1 gpu 0\"", "0", "20", "80"));
+	ck_assert_uint_eq(all->idle.gpu_count, 2);
+	ck_assert_int_eq(all->idle.gpus[0].busy_ns, 40000);
+	ck_assert_int_eq(all->idle.gpus[1].busy_ns, 80000);
+	ck_assert_ptr_nonnull(strstr(as_text(), "GPU 0 of rank0 gpu 0 busy 40 %"));
+	ck_assert_ptr_nonnull(strstr(as_text(), "GPU 0 of rank1 gpu 0 busy 80 %"));
+}
+END_TEST
+
+START_TEST(of_several_gpus_steps_and_advice_have_the_mean)
+{
+	read_events(HOST("user_annotation", "ProfilerStep#1", "1", "0", "100", "") "," WORK_ON(
+		"0", "0", "0", "40") "," WORK_ON("1", "1", "20", "80"));
+	ck_assert_int_eq(all->idle.steps[0].busy_ns, 60000);
+	ck_assert_int_eq(all->idle.steps[0].idle_split_ns[IDLE_HOST], 40000);
+	ck_assert_int_eq(all->idle.mean.busy_ns, 60000);
+	ck_assert_int_eq(all->idle.mean.idle_ns, 40000);
+	ck_assert_uint_eq(all->idle.mean.kernel_count, 2);
+	ck_assert_ptr_nonnull(strstr(as_text(), "#1 100 µs (GPUs 60 %)"));
+	struct profile_figures *figures = malloc(sizeof *figures);
+	profile_figures_find(all, figures);
+	ck_assert_double_eq_tol(profile_figures_named(figures, "gpu.busy_ratio", 14)->value, 0.6, 1e-9);
+	free(figures);
+}
+END_TEST
+
 START_TEST(communication_overlaps_with_computation)
 {
 	read_events(KERNEL("ncclDevKernel_AllReduce", "9", "10", "40", "\"correlation\":1") "," KERNEL(
@@ -565,6 +609,9 @@ int main(void)
 	tcase_add_test(tests, kernels_of_a_graph_share_one_launch);
 	tcase_add_test(tests, links_that_lie_far_apart_are_joined_too);
 	tcase_add_test(tests, busy_is_the_union_over_streams);
+	tcase_add_test(tests, work_of_one_process_and_stream_is_of_the_device_that_it_names);
+	tcase_add_test(tests, ranks_merged_into_one_file_have_a_gpu_each);
+	tcase_add_test(tests, of_several_gpus_steps_and_advice_have_the_mean);
 	tcase_add_test(tests, communication_overlaps_with_computation);
 	tcase_add_test(tests, idle_time_is_split_by_what_the_host_does);
 	tcase_add_test(tests, a_trace_without_host_events_has_no_cause);

@@ -291,9 +291,9 @@ void trace_pages_gap(struct trace_scene *scene, uint32_t index)
 	const struct profile_gap *gap = &analysis->idle.gaps[index];
 	const struct profile_gpu *gpu = &analysis->idle.gpus[gap->gpu];
 	struct profile_gap_detail detail;
-	char title[200], label[24], text[TRACE_NAME_SIZE], number[2][NUMBER_SIZE];
+	char title[200], name[PROFILE_GPU_NAME_SIZE], text[TRACE_NAME_SIZE], number[2][NUMBER_SIZE];
 	int64_t length_ns = gap->end_ns - gap->start_ns;
-	snprintf(title, sizeof title, "%s idle for %s, from %s on", profile_gpu_label(gpu->index, label),
+	snprintf(title, sizeof title, "%s idle for %s, from %s on", profile_gpu_name(&scene->analysis->profile, gpu, name),
 		time_of(number[0], length_ns), time_of(number[1], gap->start_ns - analysis->profile.start_ns));
 	struct trace_page *page = trace_scene_push(scene, title);
 	if (!page)

@@ -28,7 +28,7 @@ const char *trace_scene_label(const struct trace_scene *scene, uint32_t name, ch
 
 const struct profile_gpu *trace_scene_gpu(const struct trace_scene *scene)
 {
-	return scene->analysis->idle.gpu_count ? &scene->analysis->idle.gpus[0] : NULL;
+	return scene->analysis->idle.gpu_count ? &scene->analysis->idle.mean : NULL;
 }
 
 void trace_scene_regroup(struct trace_scene *scene)

@@ -127,14 +127,22 @@ static void sweep(struct profile *profile, struct profile_gpu *gpu, struct merge
 	gpu->idle_ns = gpu->window_ns - gpu->busy_ns;
 }
 
-static bool collect(const struct profile *profile, int32_t device, struct merge *merge)
+/* Of PyTorch, two processes have two GPUs, though each calls its own 0. Those of TensorFlow are parts of one GPU. */
+static bool is_of_gpu(const struct profile *profile, const struct profile_track *track, const struct profile_gpu *gpu)
+{
+	const struct profile_track *first = &profile->tracks[gpu->track];
+	return track->work_count && track->device == gpu->index &&
+		(!profile->is_torch || (track->pid == first->pid && track->pid_name == first->pid_name));
+}
+
+static bool collect(const struct profile *profile, const struct profile_gpu *gpu, struct merge *merge)
 {
 	merge->heap = malloc((profile->track_count + 1) * sizeof *merge->heap);
 	merge->next = calloc(profile->track_count + 1, sizeof *merge->next);
 	if (!merge->heap || !merge->next)
 		return false;
 	for (uint32_t i = 0; i < profile->track_count; i++)
-		if (profile->tracks[i].work_count && profile->tracks[i].device == device)
+		if (is_of_gpu(profile, &profile->tracks[i], gpu))
 			merge->heap[merge->count++] = &profile->tracks[i];
 	for (uint32_t i = merge->count / 2; i-- > 0;)
 		sink(merge, i);
@@ -265,13 +273,14 @@ static uint32_t add_idle(
 	return at;
 }
 
-/* Steps are sorted by their start, but may overlap: each begins with the gap and the wait at its start. */
+/* Of all GPUs the sum. Steps are sorted by their start, but may overlap: each begins with the gap and the wait at its
+ * start. */
 static void time_steps(struct profile_idle *idle, const struct merge *merge, const struct profile_waits *waits)
 {
 	uint32_t first = 0;
 	for (uint32_t i = 0, wait = 0; i < idle->step_count; i++) {
 		struct profile_step *step = &idle->steps[i];
-		step->busy_ns = step->duration_ns;
+		step->busy_ns = (step->busy_ns < 0 ? 0 : step->busy_ns) + step->duration_ns;
 		while (first < merge->gap_count && merge->gaps[first].end_ns <= step->start_ns)
 			first++;
 		uint32_t at = wait;
@@ -300,15 +309,68 @@ static void all_steps(struct profile *profile, struct profile_idle *idle)
 
 /* -- all -- */
 
-static struct profile_gpu *gpu_of(struct profile_idle *idle, int32_t device)
+static struct profile_gpu *gpu_of(const struct profile *profile, struct profile_idle *idle, uint32_t track)
 {
-	for (uint32_t i = 0; i < idle->gpu_count; i++)
-		if (idle->gpus[i].index == device)
+	struct profile_gpu gpu = { .index = profile->tracks[track].device, .track = track };
+	for (uint32_t i = 0; i < idle->gpu_count; i++) {
+		if (is_of_gpu(profile, &profile->tracks[track], &idle->gpus[i]))
 			return &idle->gpus[i];
+		if (idle->gpus[i].index == gpu.index)
+			gpu.is_twin = idle->gpus[i].is_twin = true;
+	}
 	if (idle->gpu_count == PROFILE_GPUS_MAX)
 		return NULL;
-	idle->gpus[idle->gpu_count] = (struct profile_gpu){ .index = device };
+	idle->gpus[idle->gpu_count] = gpu;
 	return &idle->gpus[idle->gpu_count++];
+}
+
+static int by_index(const void *a, const void *b)
+{
+	const struct profile_gpu *x = a, *y = b;
+	return x->index != y->index ? (x->index > y->index) - (x->index < y->index)
+								: (x->track > y->track) - (x->track < y->track);
+}
+
+#define MEANS(X) \
+	X(window_ns) \
+	X(busy_ns) \
+	X(idle_ns) \
+	X(kernel_window_ns) \
+	X(pageable_ns) \
+	X(launch_ns) \
+	X(stall_ns) \
+	X(compute_ns) \
+	X(copy_ns) \
+	X(communication_ns) \
+	X(overlap_ns)
+
+static void find_mean(struct profile_idle *idle)
+{
+	struct profile_gpu *mean = &idle->mean;
+	int64_t count = idle->gpu_count;
+	if (count > 1)
+		*mean = (struct profile_gpu){ .index = PROFILE_GPU_MEAN, .has_split = idle->gpus[0].has_split };
+	else
+		*mean = idle->gpus[0];
+	for (uint32_t i = 0; i < idle->gpu_count && count > 1; i++) {
+		const struct profile_gpu *gpu = &idle->gpus[i];
+#define ADD(field) mean->field += gpu->field / count;
+		MEANS(ADD)
+#undef ADD
+		for (int kind = 0; kind < IDLE_KIND_COUNT; kind++)
+			mean->idle_split_ns[kind] += gpu->idle_split_ns[kind] / count;
+		for (int k = 0; k < PROFILE_CURVE_SIZE; k++)
+			mean->busy_curve_ns[k] += gpu->busy_curve_ns[k] / count;
+		mean->streams += gpu->streams;
+		mean->kernel_count += gpu->kernel_count;
+		mean->kernel_ns += gpu->kernel_ns;
+		mean->stall_count += gpu->stall_count;
+	}
+	for (uint32_t i = 0; i < idle->step_count && count > 1; i++) {
+		idle->steps[i].busy_ns /= idle->steps[i].busy_ns < 0 ? 1 : count;
+		for (int kind = 0; kind < IDLE_KIND_COUNT; kind++)
+			idle->steps[i].idle_split_ns[kind] /= count;
+	}
 }
 
 static bool find_gpu(struct profile *profile, const struct profile_waits *waits, const struct profile_waits *uploads,
@@ -316,7 +378,7 @@ static bool find_gpu(struct profile *profile, const struct profile_waits *waits,
 {
 	struct profile_gpu *gpu = &idle->gpus[index];
 	struct merge merge = { 0 };
-	bool is_good = collect(profile, gpu->index, &merge);
+	bool is_good = collect(profile, gpu, &merge);
 	if (is_good) {
 		sweep(profile, gpu, &merge);
 		if (gpu->has_split)
@@ -324,8 +386,7 @@ static bool find_gpu(struct profile *profile, const struct profile_waits *waits,
 		idle->gaps_found += merge.gap_count;
 		for (uint32_t i = 0; i < merge.gap_count; i++)
 			keep_longest(idle, index, &merge.gaps[i]);
-		if (index == 0)
-			time_steps(idle, &merge, gpu->has_split ? waits : NULL);
+		time_steps(idle, &merge, gpu->has_split ? waits : NULL);
 	}
 	free(merge.heap);
 	free(merge.next);
@@ -340,17 +401,20 @@ bool profile_idle_find(struct profile *profile, struct profile_waits *waits, str
 		 is_good = profile_waits_flatten(profile, waits) && profile_waits_of_uploads(profile, waits, &uploads);
 	for (uint32_t i = 0; i < profile->track_count; i++) {
 		const struct profile_track *track = &profile->tracks[i];
-		struct profile_gpu *gpu = track->work_count ? gpu_of(idle, track->device) : NULL;
+		struct profile_gpu *gpu = track->work_count ? gpu_of(profile, idle, i) : NULL;
 		has_host |= track->host_count > 0;
 		has_runtime |= track->has_runtime;
 		if (gpu)
 			gpu->streams++;
 	}
+	if (idle->gpu_count)
+		qsort(idle->gpus, idle->gpu_count, sizeof *idle->gpus, by_index);
 	all_steps(profile, idle);
 	for (uint32_t i = 0; i < idle->gpu_count && is_good; i++) {
 		idle->gpus[i].has_split = has_host;
 		is_good = find_gpu(profile, waits, &uploads, idle, i);
 	}
+	find_mean(idle);
 	free(uploads.rows);
 	for (uint32_t i = 0; i < idle->gap_count && has_host; i++)
 		explain_gap(profile, waits, &idle->gaps[i], has_runtime);

@@ -8,10 +8,14 @@ enum profile_idle_kind { IDLE_HOST, IDLE_DATA, IDLE_COPIES, IDLE_SYNC, IDLE_COMM
 extern const char *const profile_idle_names[IDLE_KIND_COUNT]; /* in JSON and tables */
 extern const char *const profile_idle_words[IDLE_KIND_COUNT]; /* "waiting for the CPU" */
 
+#define PROFILE_GPU_MEAN (-2) /* the index of the mean of several GPUs */
+
 /* Times of one GPU within the window: from the first to the last event of the trace. Busy is the union over its streams
  * of kernels, copies and memsets. */
 struct profile_gpu {
-	int32_t index; /* -1 = unknown */
+	int32_t index;  /* -1 = unknown; PROFILE_GPU_MEAN */
+	uint32_t track; /* its first one */
+	bool is_twin;   /* another process has a GPU of this index: traces of several ranks in one file */
 	uint32_t streams;
 	uint64_t kernel_count;
 	int64_t kernel_ns; /* summed, not the union */
@@ -45,14 +49,15 @@ enum { PROFILE_GAPS_MAX = 50, PROFILE_STALL_NS = 1000000 };
 struct profile_step {
 	int64_t number; /* of ProfilerStep#N */
 	int64_t start_ns, duration_ns;
-	/* Of the first GPU. */
+	/* Of several GPUs the mean. */
 	int64_t busy_ns;                        /* -1 = no GPU work in the trace */
-	int64_t idle_split_ns[IDLE_KIND_COUNT]; /* if that GPU has_split: their sum is the rest of the step */
+	int64_t idle_split_ns[IDLE_KIND_COUNT]; /* if the GPUs have has_split: their sum is the rest of the step */
 };
 
 struct profile_idle {
 	struct profile_gpu gpus[PROFILE_GPUS_MAX];
 	uint32_t gpu_count;
+	struct profile_gpu mean; /* of one GPU: that; of several the mean, but streams and kernels are those of all */
 	struct profile_gap gaps[PROFILE_GAPS_MAX]; /* the longest, the longest first */
 	uint32_t gap_count;
 	uint64_t gaps_found;

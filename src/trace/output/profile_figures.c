@@ -47,19 +47,19 @@ static void add_idle(struct profile_figures *out, const struct profile_gpu *gpu)
 	add(out, "kernels.mean_s", FORM_SECONDS, gpu ? ratio(seconds(gpu->kernel_ns), (double)gpu->kernel_count) : NAN);
 }
 
-/* The long gaps of the first GPU in which the host did no known waiting; those that set up the GPU apart. */
+/* The long gaps in which the host did no known waiting; those that set up the GPU apart. */
 static void add_stalls(struct profile_figures *out, struct profile_analysis *analysis)
 {
 	struct profile_names *names = &analysis->profile.names;
 	const struct profile_idle *idle = &analysis->idle;
-	const struct profile_gpu *gpu = idle->gpu_count && idle->gpus[0].has_split ? &idle->gpus[0] : NULL;
+	const struct profile_gpu *gpu = idle->gpu_count && idle->mean.has_split ? &idle->mean : NULL;
 	const struct profile_gap *longest = NULL;
 	int64_t setup_ns = 0;
 	uint64_t setups = 0;
 	uint32_t call = 0;
 	for (uint32_t i = 0; gpu && i < idle->gap_count; i++) {
 		const struct profile_gap *gap = &idle->gaps[i];
-		if (gap->gpu || gap->kind != IDLE_HOST || gap->end_ns - gap->start_ns < PROFILE_STALL_NS)
+		if (gap->kind != IDLE_HOST || gap->end_ns - gap->start_ns < PROFILE_STALL_NS)
 			continue;
 		if (gap->host && profile_name_traits(names, gap->host) & TRAIT_SETUP) {
 			call = call ? call : gap->host;
@@ -70,6 +70,7 @@ static void add_stalls(struct profile_figures *out, struct profile_analysis *ana
 		}
 	}
 	double window = gpu ? (double)gpu->window_ns : NAN;
+	setup_ns /= gpu ? idle->gpu_count : 1;
 	add(out, "idle.setup_ratio", FORM_RATIO, gpu ? ratio((double)setup_ns, window) : NAN);
 	add_name(out, "idle.setup_call", analysis, call);
 	int64_t stall_ns = gpu && gpu->stall_ns > setup_ns ? gpu->stall_ns - setup_ns : 0;
@@ -125,7 +126,7 @@ static double unless_small(double value) { return value >= 0.02 ? value : NAN; }
 static void add_copies(struct profile_figures *out, const struct profile_analysis *analysis, double window)
 {
 	const struct profile_names *names = &analysis->profile.names;
-	const struct profile_gpu *gpu = analysis->idle.gpu_count ? &analysis->idle.gpus[0] : NULL;
+	const struct profile_gpu *gpu = analysis->idle.gpu_count ? &analysis->idle.mean : NULL;
 	double count = 0, bytes = 0, time = 0, idle = NAN, pageable_idle = NAN;
 	for (uint32_t i = 0; i < analysis->profile.copy_count; i++) {
 		const struct profile_copy *copy = &analysis->profile.copies[i];
@@ -247,7 +248,7 @@ static void add_device(struct profile_figures *out, const struct profile_analysi
 
 void profile_figures_find(struct profile_analysis *analysis, struct profile_figures *out)
 {
-	const struct profile_gpu *gpu = analysis->idle.gpu_count ? &analysis->idle.gpus[0] : NULL;
+	const struct profile_gpu *gpu = analysis->idle.gpu_count ? &analysis->idle.mean : NULL;
 	double window = gpu ? seconds(gpu->window_ns) : NAN;
 	out->count = 0;
 	add_idle(out, gpu);

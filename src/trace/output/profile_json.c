@@ -58,9 +58,12 @@ static void add_gpu(struct json *json, const struct profile_analysis *analysis, 
 {
 	static const char *const idle_keys[IDLE_KIND_COUNT] = { "host_s", "data_s", "copies_s", "sync_s",
 		"communication_s" };
+	char name[PROFILE_GPU_NAME_SIZE];
 	json_open_object(json, NULL);
 	if (gpu->index >= 0)
 		json_integer(json, "index", gpu->index);
+	if (gpu->is_twin)
+		json_text(json, "label", profile_gpu_name(&analysis->profile, gpu, name));
 	for (uint32_t i = 0; i < analysis->profile.gpu_count; i++)
 		if (analysis->profile.gpus[i].index == gpu->index) {
 			add_name(json, "name", analysis, analysis->profile.gpus[i].name);

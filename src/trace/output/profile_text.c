@@ -170,11 +170,11 @@ static void print_idle(struct buffer *all, const struct profile_gpu *gpu, int wi
 	buffer_release(&line);
 }
 
-static void print_gpu(struct buffer *out, const struct profile_gpu *gpu, int width)
+static void print_gpu(struct buffer *out, const struct profile *profile, const struct profile_gpu *gpu, int width)
 {
-	char number[NUMBER_SIZE], label[24];
+	char number[NUMBER_SIZE], name[PROFILE_GPU_NAME_SIZE];
 	double ratio = gpu->window_ns > 0 ? (double)gpu->busy_ns / (double)gpu->window_ns : NAN;
-	buffer_printf(out, "%-6s busy %s ", profile_gpu_label(gpu->index, label), format_percent(number, ratio));
+	buffer_printf(out, "%-6s busy %s ", profile_gpu_name(profile, gpu, name), format_percent(number, ratio));
 	print_bar(out, isnan(ratio) ? 0 : ratio);
 	buffer_printf(out, " %s, ", time_text(number, (double)gpu->busy_ns));
 	buffer_printf(out, "%s kernel%s, %" PRIu32 " stream%s\n", format_grouped(number, gpu->kernel_count),
@@ -209,7 +209,8 @@ static void print_steps(struct buffer *out, const struct profile_idle *idle)
 		buffer_printf(
 			out, "%s #%" PRId64 " %s", i ? "," : "", step->number, time_text(number, (double)step->duration_ns));
 		if (step->busy_ns >= 0 && step->duration_ns > 0)
-			buffer_printf(out, " (GPU %s)", format_percent(number, (double)step->busy_ns / (double)step->duration_ns));
+			buffer_printf(out, " (GPU%s %s)", idle->gpu_count > 1 ? "s" : "",
+				format_percent(number, (double)step->busy_ns / (double)step->duration_ns));
 	}
 	buffer_puts(out, idle->step_count > STEPS_SHOWN ? ", …\n" : "\n");
 }
@@ -512,7 +513,7 @@ void profile_as_text(struct buffer *out, struct profile_analysis *analysis, cons
 {
 	print_head(out, analysis, view->width);
 	for (uint32_t i = 0; i < analysis->idle.gpu_count; i++)
-		print_gpu(out, &analysis->idle.gpus[i], view->width);
+		print_gpu(out, &analysis->profile, &analysis->idle.gpus[i], view->width);
 	if (!analysis->idle.gpu_count)
 		buffer_puts(out, "no GPU work in this trace: times are of the CPU\n");
 	print_steps(out, &analysis->idle);
@@ -534,7 +535,7 @@ void profile_ranks_as_text(
 	buffer_puts(out, "rank      time  GPU busy  comm. only    step mean\n");
 	for (size_t i = 0; i < count; i++) {
 		const struct profile_analysis *rank = ranks[i];
-		const struct profile_gpu *gpu = rank->idle.gpu_count ? &rank->idle.gpus[0] : NULL;
+		const struct profile_gpu *gpu = rank->idle.gpu_count ? &rank->idle.mean : NULL;
 		const char *slash = strrchr(rank->path, '/');
 		char number[NUMBER_SIZE], path[NAME_SIZE];
 		double sum = 0;

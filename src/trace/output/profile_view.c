@@ -1,5 +1,6 @@
 #include "src/trace/output/profile_view.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +89,21 @@ const struct profile_kernel **profile_view_kernels(
 
 const char *profile_gpu_label(int32_t index, char out[24])
 {
-	snprintf(out, 24, index < 0 ? "GPU" : "GPU %d", index);
+	snprintf(out, 24, index == PROFILE_GPU_MEAN ? "GPUs" : index < 0 ? "GPU" : "GPU %d", index);
+	return out;
+}
+
+const char *profile_gpu_name(
+	const struct profile *profile, const struct profile_gpu *gpu, char out[PROFILE_GPU_NAME_SIZE])
+{
+	const struct profile_track *track = &profile->tracks[gpu->track];
+	uint32_t name = track->pid_name ? track->pid_name : track->process;
+	char label[24], process[PROFILE_GPU_NAME_SIZE - 28];
+	profile_gpu_label(gpu->index, label);
+	snprintf(process, sizeof process, "process %" PRId64, track->pid);
+	if (name)
+		profile_names_show(&profile->names, name, process, sizeof process);
+	snprintf(out, PROFILE_GPU_NAME_SIZE, gpu->is_twin ? "%s of %s" : "%s", label, process);
 	return out;
 }
 

@@ -21,8 +21,12 @@ const struct profile_op **profile_view_ops(
 /* By total time, or by count or name if the view says so. */
 const struct profile_kernel **profile_view_kernels(
 	const struct profile_analysis *analysis, const struct profile_view *view, uint32_t *count);
-/* "GPU 0", "GPU" if its number is unknown. */
+/* "GPU 0", "GPU" if its number is unknown, "GPUs" for the mean. */
 const char *profile_gpu_label(int32_t index, char out[24]);
+/* The same; where processes have GPUs of the same number, also the process: "GPU 0 of rank1". */
+enum { PROFILE_GPU_NAME_SIZE = 64 };
+const char *profile_gpu_name(
+	const struct profile *profile, const struct profile_gpu *gpu, char out[PROFILE_GPU_NAME_SIZE]);
 /* A kernel's name for a table: without what is the same in most: "void ", namespaces, arguments. */
 const char *profile_kernel_label(const struct profile_names *names, uint32_t name, char *out, size_t size);
 /* The GPU's time, summed over kernels and copies, that belongs to no operator: launched outside of all, or before the

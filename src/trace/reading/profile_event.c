@@ -265,7 +265,8 @@ static int32_t device_of(const struct profile_event *event)
 static void take_work(struct profile *profile, const struct profile_event *event, enum profile_kind kind,
 	int64_t start_ns, int64_t duration_ns)
 {
-	struct profile_track *track = profile_track_of(profile, field(event, FIELD_PID), field(event, FIELD_TID));
+	struct profile_track *track =
+		profile_track_on(profile, field(event, FIELD_PID), field(event, FIELD_TID), device_of(event));
 	uint32_t name = profile_names_add(&profile->names, field(event, FIELD_NAME));
 	struct profile_work *work = track ? profile_add_work(profile, track) : NULL;
 	if (!work)
@@ -275,7 +276,6 @@ static void take_work(struct profile *profile, const struct profile_event *event
 		.name = name | (uint32_t)kind << PROFILE_NAME_BITS,
 		.correlation = link_of(event, FIELD_CORRELATION),
 		.external_id = link_of(event, FIELD_EXTERNAL_ID) };
-	track->device = device_of(event);
 	(kind == PROFILE_KERNEL ? count_kernel : count_copy)(profile, event, name, duration_ns);
 	profile_widen(profile, start_ns, start_ns + duration_ns);
 }
@@ -444,7 +444,13 @@ static void drop_open(struct profile *profile, struct profile_track *track)
 
 void profile_event_end(struct profile *profile)
 {
-	for (uint32_t i = 0; i < profile->track_count; i++)
-		if (profile->tracks[i].open_capacity)
-			drop_open(profile, &profile->tracks[i]);
+	for (uint32_t i = 0; i < profile->track_count; i++) {
+		struct profile_track *track = &profile->tracks[i];
+		if (track->open_capacity)
+			drop_open(profile, track);
+		if (track->next_device) {
+			profile->tracks[track->next_device].process = track->process;
+			profile->tracks[track->next_device].thread = track->thread;
+		}
+	}
 }

@@ -88,9 +88,25 @@ static bool grow_track_slots(struct profile *profile)
 	profile->track_slot_count = count;
 	for (uint32_t i = 0; i < profile->track_count; i++) {
 		const struct profile_track *track = &profile->tracks[i];
-		slots[track_slot(profile, track->pid, track->tid, track->pid_name, track->tid_name)] = i + 1;
+		uint32_t slot = track_slot(profile, track->pid, track->tid, track->pid_name, track->tid_name);
+		/* The first of those that profile_track_on() made leads to the others. */
+		if (!slots[slot])
+			slots[slot] = i + 1;
 	}
 	return true;
+}
+
+static struct profile_track *add_track(struct profile *profile, const struct profile_track *track)
+{
+	if (profile->track_count >= PROFILE_TRACKS_MAX) {
+		profile->untracked_count++;
+		return NULL;
+	}
+	if (!profile_grow(
+			profile, &profile->tracks, &profile->track_capacity, profile->track_count, sizeof *profile->tracks))
+		return NULL;
+	profile->tracks[profile->track_count] = *track;
+	return &profile->tracks[profile->track_count++];
 }
 
 struct profile_track *profile_track_of(struct profile *profile, struct profile_slice pid, struct profile_slice tid)
@@ -104,18 +120,35 @@ struct profile_track *profile_track_of(struct profile *profile, struct profile_s
 	uint32_t slot = track_slot(profile, pid_id, tid_id, pid_name, tid_name);
 	if (profile->track_slots[slot])
 		return &profile->tracks[profile->track_slots[slot] - 1];
-	if (profile->track_count >= PROFILE_TRACKS_MAX) {
-		profile->untracked_count++;
-		return NULL;
+	struct profile_track *track = add_track(profile,
+		&(struct profile_track){
+			.pid = pid_id, .tid = tid_id, .pid_name = pid_name, .tid_name = tid_name, .device = -1 });
+	if (track)
+		profile->track_slots[slot] = profile->track_count;
+	return track;
+}
+
+struct profile_track *profile_track_on(
+	struct profile *profile, struct profile_slice pid, struct profile_slice tid, int32_t device)
+{
+	struct profile_track *track = profile_track_of(profile, pid, tid);
+	while (track && track->work_count && track->device != device) {
+		uint32_t index = (uint32_t)(track - profile->tracks), next = track->next_device;
+		if (!next) {
+			next = profile->track_count;
+			if (!add_track(profile,
+					&(struct profile_track){ .pid = track->pid,
+						.tid = track->tid,
+						.pid_name = track->pid_name,
+						.tid_name = track->tid_name }))
+				return NULL;
+			profile->tracks[index].next_device = next;
+		}
+		track = &profile->tracks[next];
 	}
-	if (!profile_grow(
-			profile, &profile->tracks, &profile->track_capacity, profile->track_count, sizeof *profile->tracks))
-		return NULL;
-	profile->tracks[profile->track_count] = (struct profile_track){
-		.pid = pid_id, .tid = tid_id, .pid_name = pid_name, .tid_name = tid_name, .device = -1
-	};
-	profile->track_slots[slot] = ++profile->track_count;
-	return &profile->tracks[profile->track_count - 1];
+	if (track)
+		track->device = device;
+	return track;
 }
 
 /* -- events -- */

@@ -63,6 +63,7 @@ struct profile_track {
 	uint32_t pid_name, tid_name; /* of a pid or tid that is a text; 0 = a number */
 	uint32_t process, thread;    /* names by metadata; 0 = none */
 	int32_t device;              /* of work; -1 = unknown */
+	uint32_t next_device;        /* index of the track of the same pid and tid, for work of another device; 0 = none */
 	bool has_runtime;            /* launches work, or waits for it */
 	struct profile_host *hosts;
 	uint32_t host_count, host_capacity;
@@ -165,6 +166,9 @@ void profile_curve_add(
 	const struct profile *profile, int64_t curve_ns[PROFILE_CURVE_SIZE], int64_t start_ns, int64_t end_ns);
 /* The track of a process and thread (texts of the file), added if new. NULL: no memory, or too many. */
 struct profile_track *profile_track_of(struct profile *profile, struct profile_slice pid, struct profile_slice tid);
+/* The same for work of a device. */
+struct profile_track *profile_track_on(
+	struct profile *profile, struct profile_slice pid, struct profile_slice tid, int32_t device);
 struct profile_host *profile_add_host(struct profile *profile, struct profile_track *track);
 /* What the profile spans includes this. */
 void profile_widen(struct profile *profile, int64_t start_ns, int64_t end_ns);

@@ -40,9 +40,9 @@ static void text(const struct trace_scene *scene, uint32_t row, int column, char
 	const struct profile_gap *gap = gap_at(scene, row);
 	const struct profile_gpu *gpu = &scene->analysis->idle.gpus[gap->gpu];
 	uint32_t kernel = (column == CELL_BEFORE ? gap->before : gap->after);
-	char label[24];
+	char name[PROFILE_GPU_NAME_SIZE];
 	switch (column) {
-	case CELL_GPU: snprintf(out, TRACE_TEXT_SIZE, "%s", profile_gpu_label(gpu->index, label)); break;
+	case CELL_GPU: snprintf(out, TRACE_TEXT_SIZE, "%s", profile_gpu_name(&scene->analysis->profile, gpu, name)); break;
 	case CELL_CAUSE: snprintf(out, TRACE_TEXT_SIZE, "%s", gpu->has_split ? profile_idle_words[gap->kind] : ""); break;
 	case CELL_HOST:
 		snprintf(out, TRACE_TEXT_SIZE, "no operator: Python, or outside the profiler");

@@ -24,7 +24,7 @@ static const struct look {
 	[IDLE_COMMUNICATION] = { 0x259a, 'n', ROLE_PHASE_5 },
 };
 
-enum { LABEL = 25, PERCENT = 7, TIME = 10, SPLIT_BAR = 40, OTHERS_MAX = 7 };
+enum { LABEL = 25, PERCENT = 7, TIME = 10, SPLIT_BAR = 40, GPUS_SHOWN_MAX = 8 };
 
 static double ratio(double part, double whole) { return whole > 0 ? part / whole : NAN; }
 
@@ -62,10 +62,11 @@ static void draw_figure(
 		canvas, row.x + LABEL + PERCENT, row.y, TIME, ROLE_NORMAL, format_seconds(number, (double)ns / 1e9));
 }
 
-static void draw_busy(const struct profile_gpu *gpu, struct canvas *canvas, struct rect row)
+static void draw_busy(
+	const struct trace_scene *scene, const struct profile_gpu *gpu, struct canvas *canvas, struct rect row)
 {
-	char label[24], words[40];
-	snprintf(words, sizeof words, "%s busy", profile_gpu_label(gpu->index, label));
+	char name[PROFILE_GPU_NAME_SIZE], words[PROFILE_GPU_NAME_SIZE + 8];
+	snprintf(words, sizeof words, "%s busy", profile_gpu_name(&scene->analysis->profile, gpu, name));
 	draw_figure(canvas, row, words, gpu->busy_ns, gpu->window_ns, ROLE_STRONG);
 	rect_take_left(&row, LABEL + PERCENT + TIME + 2);
 	overview_time_draw(canvas, row, gpu->window_ns, gpu->busy_ns, gpu->has_split ? gpu->idle_split_ns : NULL);
@@ -119,17 +120,18 @@ static void work_line(const struct profile_gpu *gpu, struct line *line)
 	line_add(line, 2, ROLE_NORMAL, "%u stream%s", gpu->streams, gpu->streams == 1 ? "" : "s");
 }
 
-static int others(const struct trace_scene *scene)
+/* The rows of single GPUs, if there are several. */
+static int gpus(const struct trace_scene *scene)
 {
-	int count = (int)scene->analysis->idle.gpu_count - 1;
-	return count < 0 ? 0 : count < OTHERS_MAX ? count : OTHERS_MAX;
+	int count = (int)scene->analysis->idle.gpu_count;
+	return count < 2 ? 0 : count < GPUS_SHOWN_MAX ? count : GPUS_SHOWN_MAX;
 }
 
 int overview_gpu_rows(const struct trace_scene *scene, bool is_short)
 {
 	if (!trace_scene_gpu(scene))
 		return 1;
-	return (is_short || !trace_scene_gpu(scene)->has_split ? 3 : 3 + IDLE_KIND_COUNT) + (is_short ? 0 : others(scene));
+	return (is_short || !trace_scene_gpu(scene)->has_split ? 3 : 3 + IDLE_KIND_COUNT) + (is_short ? 0 : gpus(scene));
 }
 
 static void draw_rest(const struct trace_scene *scene, struct canvas *canvas, struct rect *rect, bool is_short)
@@ -148,8 +150,8 @@ static void draw_rest(const struct trace_scene *scene, struct canvas *canvas, st
 	row = rect_take_top(rect, 1);
 	work_line(gpu, &line);
 	line_draw(&line, canvas, row.x, row.y, row.width);
-	for (int i = 1; i <= others(scene) && !is_short; i++)
-		draw_busy(&scene->analysis->idle.gpus[i], canvas, rect_take_top(rect, 1));
+	for (int i = 0; i < gpus(scene) && !is_short; i++)
+		draw_busy(scene, &scene->analysis->idle.gpus[i], canvas, rect_take_top(rect, 1));
 }
 
 void overview_gpu_draw(const struct trace_scene *scene, struct canvas *canvas, struct rect rect, bool is_short)
@@ -164,6 +166,8 @@ void overview_gpu_draw(const struct trace_scene *scene, struct canvas *canvas, s
 			profile_names_show(&profile->names, profile->gpus[0].name, name, sizeof name));
 	if (gpu)
 		line_add(&about, 1, ROLE_NORMAL, "of %s", format_seconds(number, (double)gpu->window_ns / 1e9));
+	if (gpu && gpu->index == PROFILE_GPU_MEAN)
+		line_add(&about, 0, ROLE_STRONG, "mean of %u GPUs", scene->analysis->idle.gpu_count);
 	struct rect inside = parts_panel(canvas, rect, "GPU", &about, ROLE_TITLE);
 	rect_take_left(&inside, 1);
 	rect_take_right(&inside, 1);
@@ -172,7 +176,7 @@ void overview_gpu_draw(const struct trace_scene *scene, struct canvas *canvas, s
 			canvas, inside.x, inside.y, inside.width, ROLE_DIM, "no GPU work in this trace: times are of the CPU");
 		return;
 	}
-	draw_busy(gpu, canvas, rect_take_top(&inside, 1));
+	draw_busy(scene, gpu, canvas, rect_take_top(&inside, 1));
 	draw_rest(scene, canvas, &inside, is_short);
 }
 
@@ -187,6 +191,8 @@ void overview_busy_draw(const struct trace_scene *scene, struct canvas *canvas, 
 	double window_s = trace_scene_window_s(scene);
 	line_start(&about, " · ");
 	line_add(&about, 0, ROLE_NORMAL, "0 s – %s", format_seconds(number, window_s));
+	if (gpu && gpu->index == PROFILE_GPU_MEAN)
+		line_add(&about, 0, ROLE_NORMAL, "mean of %u GPUs", scene->analysis->idle.gpu_count);
 	struct rect inside = parts_panel(canvas, rect, "GPU busy over time", &about, ROLE_TITLE);
 	struct rect plot = plot_axis(canvas, inside, &scale, PLOT_PERCENT);
 	size_t columns = plot_resolution(canvas, plot), most = PROFILE_CURVE_SIZE < columns ? PROFILE_CURVE_SIZE : columns;

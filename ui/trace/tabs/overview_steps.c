@@ -78,7 +78,10 @@ void overview_steps_draw(const struct trace_scene *scene, struct canvas *canvas,
 	if (idle->step_count) {
 		line_add(&about, 0, ROLE_NORMAL, "%s", format_grouped(number, idle->step_count));
 		line_add(&about, 0, ROLE_STRONG, "mean %s", format_seconds(number, mean_s(idle)));
-		line_add(&about, 1, ROLE_NORMAL, trace_scene_gpu(scene) ? "time, GPU busy" : "time");
+		line_add(&about, 1, ROLE_NORMAL,
+			!idle->gpu_count          ? "time"
+				: idle->gpu_count > 1 ? "time, GPUs busy"
+									  : "time, GPU busy");
 	}
 	if (idle->steps_are_inferred)
 		line_add(&about, 2, ROLE_NORMAL, "from one optimizer.step to the next");

@@ -69,7 +69,7 @@ static double value(const struct trace_scene *scene, uint32_t row, int column)
 	case CELL_PEAK:
 		return memories->count && memories->devices[0].device_type > 0 ? (double)memories->devices[0].peak_bytes : NAN;
 	case CELL_EVENTS: return (double)profile->event_count;
-	default: return rank->idle.gpu_count ? of_gpu(&rank->idle.gpus[0], column) : NAN;
+	default: return rank->idle.gpu_count ? of_gpu(&rank->idle.mean, column) : NAN;
 	}
 }
 
