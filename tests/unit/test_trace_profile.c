@@ -298,6 +298,58 @@ START_TEST(idle_time_is_split_by_what_the_host_does)
 }
 END_TEST
 
+/* Merged from machines, or by a driver that converts badly. */
+START_TEST(of_a_gpu_whose_clock_differs_from_the_cpus_nothing_is_said_of_both)
+{
+	char loss[400];
+	read_events(HOST("user_annotation", "ProfilerStep#1", "1", "9900", "1000", "") "," CALL(
+		"cudaLaunchKernel", "10000", "5", "1") "," CALL("cudaLaunchKernel", "10100", "5", "2") "," KERNEL("k", "7",
+		"5010", "50", "\"correlation\":1") "," KERNEL("k", "7", "5110", "50", "\"correlation\":2"));
+	ck_assert(!all->idle.gpus[0].has_split);
+	ck_assert_int_eq(all->idle.gpus[0].window_ns, 150000);
+	ck_assert_int_eq(all->idle.gpus[0].idle_ns, 50000);
+	ck_assert_int_eq(all->idle.steps[0].busy_ns, -1);
+	ck_assert_uint_eq(kernel("k")->delay_count, 0);
+	ck_assert_str_eq(profile_analysis_loss(all, loss, sizeof loss),
+		"the GPU's clock differs from the CPU's: causes of idleness, launch delays and the GPU in steps are unknown");
+	/* The error of a conversion. */
+	read_events(CALL("cudaLaunchKernel", "10000", "5", "1") "," KERNEL("k", "7", "9998", "50", "\"correlation\":1"));
+	ck_assert(all->idle.gpus[0].has_split);
+}
+END_TEST
+
+#define TEN(name, at) \
+	OP(name, at "0", "1", "1") \
+	"," OP(name, at "1", "1", "1") "," OP(name, at "2", "1", "1") "," OP(name, at "3", "1", "1") "," OP( \
+		name, at "4", "1", "1") "," OP(name, at "5", "1", "1") "," OP(name, at "6", "1", "1") "," OP(name, at "7", \
+		"1", "1") "," OP(name, at "8", "1", "1") "," OP(name, at "9", "1", "1")
+#define HUNDRED(name) \
+	TEN(name, "5000000000") \
+	"," TEN(name, "5000000001") "," TEN(name, "5000000002") "," TEN(name, "5000000003") "," TEN( \
+		name, "5000000004") "," TEN(name, "5000000005") "," TEN(name, "5000000006") "," TEN(name, \
+		"5000000007") "," TEN(name, "5000000008") "," TEN(name, "5000000009")
+
+START_TEST(events_far_from_all_others_do_not_stretch_the_window)
+{
+	char loss[400];
+	read_events(OP("stray", "0", "1", "9") "," HUNDRED("op") "," KERNEL(
+		"k", "7", "50000000010", "10", "\"est. achieved occupancy %\":75") "," KERNEL("k", "7", "50000000030",
+		"3600000000", "\"est. achieved occupancy %\":75") "," KERNEL("long", "7", "50000000030", "3600000000", ""));
+	ck_assert_str_eq(
+		profile_analysis_loss(all, loss, sizeof loss), "3 events far outside the time of all others are left out");
+	ck_assert_int_eq(all->profile.end_ns - all->profile.start_ns, 100000);
+	ck_assert_int_eq(all->idle.gpus[0].busy_ns, 10000);
+	ck_assert_uint_eq(all->profile.kernel_count, 1);
+	ck_assert_uint_eq(kernel("k")->count, 1);
+	ck_assert_int_eq(kernel("k")->max_ns, 10000);
+	ck_assert_int_eq(kernel("k")->total_ns, 10000);
+	ck_assert_uint_eq(op("op")->count, 100);
+	/* Of three events, none is far from the others. */
+	read_events(OP("a", "0", "1", "9") "," OP("b", "3000000000", "1", "9") "," OP("b", "3000000010", "1", "9"));
+	ck_assert_str_eq(profile_analysis_loss(all, loss, sizeof loss), "");
+}
+END_TEST
+
 START_TEST(a_trace_without_host_events_has_no_cause)
 {
 	read_events(
@@ -614,6 +666,8 @@ int main(void)
 	tcase_add_test(tests, of_several_gpus_steps_and_advice_have_the_mean);
 	tcase_add_test(tests, communication_overlaps_with_computation);
 	tcase_add_test(tests, idle_time_is_split_by_what_the_host_does);
+	tcase_add_test(tests, of_a_gpu_whose_clock_differs_from_the_cpus_nothing_is_said_of_both);
+	tcase_add_test(tests, events_far_from_all_others_do_not_stretch_the_window);
 	tcase_add_test(tests, a_trace_without_host_events_has_no_cause);
 	tcase_add_test(tests, copies_have_a_direction_and_a_kind_of_memory);
 	tcase_add_test(tests, the_peak_is_held_by_what_was_live_then);

@@ -302,8 +302,9 @@ void trace_pages_gap(struct trace_scene *scene, uint32_t index)
 		trace_page_text(page, ROLE_WARNING, NO_MEMORY);
 	if (gpu->has_split)
 		add_split(page, &detail, length_ns);
-	else
-		trace_page_figure(page, "cause", "unknown: the trace has no host events");
+	snprintf(text, sizeof text, "unknown: %s", profile_no_cause(&analysis->profile));
+	if (!gpu->has_split)
+		trace_page_figure(page, "cause", text);
 	trace_page_figure(page, "kernel before", or_none(scene, gap->before, text, sizeof text, "none: the trace begins"));
 	trace_page_figure(page, "kernel after", or_none(scene, gap->after, text, sizeof text, "none: the trace ends"));
 	if (gap->line)

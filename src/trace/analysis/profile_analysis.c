@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "src/trace/analysis/profile_modules.h"
+#include "src/trace/analysis/profile_strays.h"
 #include "src/trace/analysis/profile_waits.h"
 #include "src/trace/reading/profile_foreign.h"
 #include "src/trace/reading/profile_order.h"
@@ -18,7 +19,11 @@ static enum status analyse(struct profile_analysis *analysis, struct reason *why
 	/* No event: an empty window. */
 	if (profile->start_ns > profile->end_ns)
 		profile->start_ns = profile->end_ns = profile->allocation_count ? profile->allocations[0].at_ns : 0;
-	if (profile->no_memory || !profile_foreign_convert(profile) || !profile_order(profile) ||
+	if (!profile->no_memory && profile_foreign_convert(profile))
+		profile_strays_drop(profile);
+	else
+		profile->no_memory = true;
+	if (profile->no_memory || !profile_order(profile) ||
 		!profile_host_nest(profile, &analysis->ops, &analysis->waits) ||
 		!profile_device_join(profile, &analysis->ops) || !profile_modules_order(profile, &analysis->ops) ||
 		!profile_idle_find(profile, &analysis->waits, &analysis->idle) ||
@@ -109,7 +114,7 @@ static void say_left_out(const struct profile *profile, char *out, size_t size)
 		const char *which;
 	} rows[] = { { profile->ignored_count, "without a valid time" },
 		{ profile->unpaired_count, "without a begin or an end" },
-		{ profile->stray_count, "over 10 minutes from all others" },
+		{ profile->stray_count, "far outside the time of all others" },
 		{ profile->untracked_count, "of threads beyond the first 65,536" } };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].count)
@@ -136,6 +141,10 @@ const char *profile_analysis_loss(const struct profile_analysis *analysis, char 
 			profile->damaged_count, profile->damaged_count == 1 ? "" : "s", profile->damaged_offset);
 	else if (why[0])
 		say(out, size, "%s: figures may be wrong; copy the file again", why);
+	if (profile->has_skewed_clock)
+		say(out, size,
+			"the GPU's clock differs from the CPU's: causes of idleness, launch delays and the GPU in steps are "
+			"unknown");
 	say_left_out(profile, out, size);
 	if (profile->has_more)
 		say(out, size, "the trace ends at byte %" PRIu64 "%s: the rest of the file is left out", profile->end_offset,

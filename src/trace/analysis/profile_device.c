@@ -15,10 +15,20 @@ struct links {
 	struct profile_table *table;
 };
 
+/* By how much kernels begin after their launch. */
+struct delays {
+	uint64_t count, early_count; /* early: before it, by more than the error of converted clocks */
+	int64_t shortest_ns;
+};
+
+enum { CLOCK_ERROR_NS = 50000, EARLY_SHARE_MAX = 10, LATE_COUNT_MIN = 10 };
+#define LATE_NS 10000000000 /* no queue of launches lasts so long */
+
 struct join {
 	struct profile *profile;
 	struct profile_ops *ops;
-	uint64_t work_count;             /* joined so far */
+	uint64_t work_count; /* joined so far */
+	struct delays delays;
 	struct profile_table *launchers; /* (kernel row, name of operator) → time */
 };
 
@@ -201,6 +211,26 @@ static void add_operation(struct join *join, const struct profile_work *work)
 	row->kernel_count++;
 }
 
+static void note_delay(struct delays *delays, int64_t delay_ns)
+{
+	delays->count++;
+	delays->early_count += delay_ns < -CLOCK_ERROR_NS;
+	delays->shortest_ns = delay_ns < delays->shortest_ns ? delay_ns : delays->shortest_ns;
+}
+
+static bool is_skewed(const struct delays *delays)
+{
+	return delays->early_count > delays->count / EARLY_SHARE_MAX ||
+		(delays->count >= LATE_COUNT_MIN && delays->shortest_ns > LATE_NS);
+}
+
+/* Launch delays are known no longer. */
+static void forget_delays(struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile->kernel_count; i++)
+		profile->kernels[i].delay_count = 0;
+}
+
 static void join_work(const struct profile_launch *launch, void *context)
 {
 	struct join *join = context;
@@ -209,6 +239,8 @@ static void join_work(const struct profile_launch *launch, void *context)
 	struct profile_kernel *kernel = profile_kind_of(work->name) == PROFILE_KERNEL
 		? profile_kernel_of(join->profile, profile_name_of(work->name))
 		: NULL;
+	if (launch->call && kernel)
+		note_delay(&join->delays, work->start_ns - launch->call->start_ns);
 	if (launch->call && kernel && work->start_ns >= launch->call->start_ns) {
 		kernel->delay_ns += work->start_ns - launch->call->start_ns;
 		kernel->delay_count++;
@@ -226,8 +258,13 @@ static void join_work(const struct profile_launch *launch, void *context)
 
 bool profile_device_join(struct profile *profile, struct profile_ops *ops)
 {
-	struct join join = { .profile = profile, .ops = ops, .launchers = profile_table_new() };
+	struct join join = {
+		.profile = profile, .ops = ops, .launchers = profile_table_new(), .delays = { .shortest_ns = INT64_MAX }
+	};
 	bool is_good = join.launchers && profile_device_each(profile, join_work, &join);
+	profile->has_skewed_clock = is_skewed(&join.delays);
+	if (profile->has_skewed_clock)
+		forget_delays(profile);
 	profile_table_free(join.launchers);
 	return is_good;
 }

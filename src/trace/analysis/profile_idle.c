@@ -107,10 +107,12 @@ static void add_gap(
 
 static void sweep(struct profile *profile, struct profile_gpu *gpu, struct merge *merge)
 {
-	struct unions unions = { profile->start_ns, NEVER_NS, NEVER_NS, NEVER_NS };
 	uint32_t before = 0;
 	const struct profile_work *work;
 	int64_t first_ns = merge->count ? head(merge, 0) : profile->end_ns;
+	/* By a clock of its own, what lies before the first kernel and behind the last is unknown. */
+	int64_t start_ns = profile->has_skewed_clock ? first_ns : profile->start_ns;
+	struct unions unions = { start_ns, NEVER_NS, NEVER_NS, NEVER_NS };
 	while ((work = take(merge))) {
 		if (work->start_ns > unions.busy_end)
 			add_gap(profile, merge, unions.busy_end, work->start_ns, before, profile_name_of(work->name));
@@ -121,8 +123,9 @@ static void sweep(struct profile *profile, struct profile_gpu *gpu, struct merge
 		extend(&unions.busy_end, &gpu->busy_ns, work, NEVER_NS);
 		add_work(profile, gpu, &unions, work);
 	}
-	add_gap(profile, merge, unions.busy_end, profile->end_ns, before, 0);
-	gpu->window_ns = profile->end_ns - profile->start_ns;
+	int64_t end_ns = profile->has_skewed_clock ? unions.busy_end : profile->end_ns;
+	add_gap(profile, merge, unions.busy_end, end_ns, before, 0);
+	gpu->window_ns = end_ns - start_ns;
 	gpu->kernel_window_ns = unions.busy_end - first_ns;
 	gpu->idle_ns = gpu->window_ns - gpu->busy_ns;
 }
@@ -386,7 +389,8 @@ static bool find_gpu(struct profile *profile, const struct profile_waits *waits,
 		idle->gaps_found += merge.gap_count;
 		for (uint32_t i = 0; i < merge.gap_count; i++)
 			keep_longest(idle, index, &merge.gaps[i]);
-		time_steps(idle, &merge, gpu->has_split ? waits : NULL);
+		if (!profile->has_skewed_clock)
+			time_steps(idle, &merge, gpu->has_split ? waits : NULL);
 	}
 	free(merge.heap);
 	free(merge.next);
@@ -407,16 +411,17 @@ bool profile_idle_find(struct profile *profile, struct profile_waits *waits, str
 		if (gpu)
 			gpu->streams++;
 	}
+	bool has_cause = has_host && !profile->has_skewed_clock;
 	if (idle->gpu_count)
 		qsort(idle->gpus, idle->gpu_count, sizeof *idle->gpus, by_index);
 	all_steps(profile, idle);
 	for (uint32_t i = 0; i < idle->gpu_count && is_good; i++) {
-		idle->gpus[i].has_split = has_host;
+		idle->gpus[i].has_split = has_cause;
 		is_good = find_gpu(profile, waits, &uploads, idle, i);
 	}
 	find_mean(idle);
 	free(uploads.rows);
-	for (uint32_t i = 0; i < idle->gap_count && has_host; i++)
+	for (uint32_t i = 0; i < idle->gap_count && has_cause; i++)
 		explain_gap(profile, waits, &idle->gaps[i], has_runtime);
 	return is_good;
 }

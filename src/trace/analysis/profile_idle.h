@@ -23,7 +23,7 @@ struct profile_gpu {
 	int64_t
 		kernel_window_ns; /* from the first kernel, copy or memset to the last: the window of Holistic Trace Analysis */
 	int64_t idle_split_ns[IDLE_KIND_COUNT]; /* if has_split: their sum is idle_ns */
-	bool has_split;                         /* the trace has host events */
+	bool has_split;                         /* the trace has host events, by the same clock */
 	int64_t pageable_ns;                    /* of idle_split_ns[IDLE_COPIES]: in copies from pageable memory to a GPU */
 	/* Of idle_split_ns[IDLE_HOST]: in gaps shorter than PROFILE_STALL_NS, and in the others; these, counted. */
 	int64_t launch_ns, stall_ns;

@@ -151,7 +151,7 @@ static void print_bar(struct buffer *out, double ratio)
 		buffer_puts(out, i < full ? "█" : "░");
 }
 
-static void print_idle(struct buffer *all, const struct profile_gpu *gpu, int width)
+static void print_idle(struct buffer *all, const struct profile *profile, const struct profile_gpu *gpu, int width)
 {
 	char number[NUMBER_SIZE];
 	struct buffer line = BUFFER_INIT, *out = &line;
@@ -164,7 +164,8 @@ static void print_idle(struct buffer *all, const struct profile_gpu *gpu, int wi
 			out, "%s%s %s", between, profile_idle_words[kind], time_text(number, (double)gpu->idle_split_ns[kind]));
 		between = ", ";
 	}
-	buffer_puts(out, gpu->has_split ? "" : " (no host events: cause unknown)");
+	if (!gpu->has_split)
+		buffer_printf(out, " (%s: cause unknown)", profile_no_cause(profile));
 	buffer_puts(all, "  ");
 	print_parts(all, line.data ? line.data : "", width, 2, true);
 	buffer_release(&line);
@@ -179,7 +180,7 @@ static void print_gpu(struct buffer *out, const struct profile *profile, const s
 	buffer_printf(out, " %s, ", time_text(number, (double)gpu->busy_ns));
 	buffer_printf(out, "%s kernel%s, %" PRIu32 " stream%s\n", format_grouped(number, gpu->kernel_count),
 		plural(gpu->kernel_count), gpu->streams, plural(gpu->streams));
-	print_idle(out, gpu, width);
+	print_idle(out, profile, gpu, width);
 	buffer_printf(out, "  kernels %s", time_text(number, (double)gpu->compute_ns));
 	buffer_printf(out, ", copies %s", time_text(number, (double)gpu->copy_ns));
 	if (gpu->communication_ns) {

@@ -107,6 +107,11 @@ const char *profile_gpu_name(
 	return out;
 }
 
+const char *profile_no_cause(const struct profile *profile)
+{
+	return profile->has_skewed_clock ? "the clocks differ" : "no host events";
+}
+
 /* Removes every `part` from a text. */
 static void drop(char *text, const char *part)
 {

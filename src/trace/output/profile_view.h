@@ -27,6 +27,8 @@ const char *profile_gpu_label(int32_t index, char out[24]);
 enum { PROFILE_GPU_NAME_SIZE = 64 };
 const char *profile_gpu_name(
 	const struct profile *profile, const struct profile_gpu *gpu, char out[PROFILE_GPU_NAME_SIZE]);
+/* Why causes of idleness are unknown, where a GPU has no split of it. */
+const char *profile_no_cause(const struct profile *profile);
 /* A kernel's name for a table: without what is the same in most: "void ", namespaces, arguments. */
 const char *profile_kernel_label(const struct profile_names *names, uint32_t name, char *out, size_t size);
 /* The GPU's time, summed over kernels and copies, that belongs to no operator: launched outside of all, or before the

@@ -146,6 +146,7 @@ struct profile {
 	bool is_compressed;
 	uint64_t size;         /* bytes read (decompressed) */
 	struct reason why_cut; /* why reading ended early; empty = it did not */
+	bool has_skewed_clock; /* kernels begin before their launch: times of the GPU do not compare with the CPU's */
 	bool has_shapes, has_stacks, has_modules, has_memory;
 	bool no_memory; /* pmtop ran out of memory: events are missing */
 };

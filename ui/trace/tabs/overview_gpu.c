@@ -86,7 +86,8 @@ static void draw_cause(const struct profile_gpu *gpu, int kind, struct canvas *c
 		ratio((double)gpu->idle_split_ns[kind], (double)gpu->window_ns), looks[kind].role);
 }
 
-static void causes_line(const struct canvas *canvas, const struct profile_gpu *gpu, struct line *line)
+static void causes_line(
+	const struct trace_scene *scene, const struct canvas *canvas, const struct profile_gpu *gpu, struct line *line)
 {
 	char number[NUMBER_SIZE], sign[8] = "";
 	line_start(line, "  ");
@@ -99,7 +100,7 @@ static void causes_line(const struct canvas *canvas, const struct profile_gpu *g
 				format_percent(number, ratio((double)gpu->idle_split_ns[kind], (double)gpu->window_ns)));
 	}
 	if (!gpu->has_split)
-		line_add(line, 0, ROLE_DIM, "cause unknown, the trace has no host events");
+		line_add(line, 0, ROLE_DIM, "cause unknown: %s", profile_no_cause(&scene->analysis->profile));
 }
 
 /* Kernels, copies, communication, and how much of that overlaps. */
@@ -140,7 +141,7 @@ static void draw_rest(const struct trace_scene *scene, struct canvas *canvas, st
 	struct line line;
 	struct rect row = rect_take_top(rect, 1);
 	if (is_short || !gpu->has_split) {
-		causes_line(canvas, gpu, &line);
+		causes_line(scene, canvas, gpu, &line);
 		line_draw(&line, canvas, row.x, row.y, row.width);
 	} else {
 		draw_figure(canvas, row, "idle", gpu->idle_ns, gpu->window_ns, ROLE_STRONG);
