@@ -198,7 +198,13 @@ START_TEST(kernels_of_a_graph_share_one_launch)
 	read_events(KERNEL("k1", "7", "120", "3", "\"correlation\":5") "," KERNEL("k2", "7", "124", "4",
 		"\"correlation\":5") "," OP("replay", "100", "9", "1") "," CALL("cudaGraphLaunch", "104", "2", "5"));
 	ck_assert_int_eq(op("replay")->gpu_total_ns, 7000);
-	ck_assert_int_eq(kernel("k2")->delay_ns, 20000);
+	/* The second waits for the first. */
+	ck_assert_int_eq(kernel("k1")->delay_ns, 16000);
+	ck_assert_uint_eq(kernel("k2")->delay_count, 0);
+	struct profile_figures *figures = malloc(sizeof *figures);
+	profile_figures_find(all, figures);
+	ck_assert_double_eq_tol(profile_figures_named(figures, "kernels.graph_ratio", 19)->value, 1, 1e-9);
+	free(figures);
 }
 END_TEST
 

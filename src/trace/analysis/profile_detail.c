@@ -140,8 +140,8 @@ static void add_work(const struct profile_launch *launch, void *context)
 	if (profile_name_of(work->name) != profile_name_of(search->name))
 		return;
 	profile_spread_add(&search->out->durations, work->duration_ns);
-	if (launch->call && work->start_ns >= launch->call->start_ns && !search->profile->has_skewed_clock)
-		profile_spread_add(&search->out->delays, work->start_ns - launch->call->start_ns);
+	if (launch->has_delay && launch->delay_ns >= 0 && !search->profile->has_skewed_clock)
+		profile_spread_add(&search->out->delays, launch->delay_ns);
 	profile_shares_add(search->profile, &search->out->lines, op ? line_of(search->profile, launch->op_track, op) : 0, 1,
 		0, work->duration_ns);
 	if (op && !has_row(search->profile, op))

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "src/trace/store/profile_kinds.h"
 #include "src/trace/store/profile_table.h"
 
 /* Host events by their link: pages of consecutive links, as links come in clusters; a table if they are too scattered
@@ -124,6 +125,11 @@ static const struct profile_track *track_at(const struct profile *profile, uint3
 	return &profile->tracks[low - 1];
 }
 
+static bool is_graph(struct profile *profile, const struct profile_host *call)
+{
+	return profile_name_traits(&profile->names, profile_name_of(call->name)) & TRAIT_GRAPH;
+}
+
 static const struct profile_host *find(
 	const struct profile *profile, const struct links *links, uint32_t link, const struct profile_track **track)
 {
@@ -134,11 +140,42 @@ static const struct profile_host *find(
 	return &(*track)->hosts[found - 1 - (*track)->host_base];
 }
 
+/* When the first work of each graph starts, by correlation. NULL: no memory. */
+static struct profile_table *find_graphs(struct profile *profile, const struct links *calls)
+{
+	struct profile_table *starts = profile_table_new();
+	for (uint32_t t = 0; t < profile->track_count && starts && profile->has_graphs; t++)
+		for (uint32_t i = 0; i < profile->tracks[t].work_count; i++) {
+			const struct profile_work *work = &profile->tracks[t].works[i];
+			const struct profile_track *track;
+			const struct profile_host *call = find(profile, calls, work->correlation, &track);
+			if (!call || !is_graph(profile, call))
+				continue;
+			struct profile_entry *entry = profile_table_at(starts, work->correlation);
+			if (entry && (!entry->count++ || work->start_ns < entry->whole))
+				entry->whole = work->start_ns;
+		}
+	return starts;
+}
+
+static void find_delay(struct profile *profile, const struct profile_table *graphs, struct profile_launch *launch)
+{
+	if (!launch->call)
+		return;
+	launch->is_of_graph = profile->has_graphs && is_graph(profile, launch->call);
+	launch->delay_ns = launch->work->start_ns - launch->call->start_ns;
+	const struct profile_entry *first =
+		launch->is_of_graph ? profile_table_find(graphs, launch->work->correlation) : NULL;
+	launch->has_delay = !first || first->whole == launch->work->start_ns;
+}
+
 bool profile_device_each(
 	struct profile *profile, void (*take)(const struct profile_launch *launch, void *context), void *context)
 {
 	struct links ops_by_id = { 0 }, calls_by_correlation = { 0 };
 	bool is_good = link_all(profile, false, &ops_by_id) && link_all(profile, true, &calls_by_correlation);
+	struct profile_table *graphs = is_good ? find_graphs(profile, &calls_by_correlation) : NULL;
+	is_good = graphs;
 	for (uint32_t t = 0; t < profile->track_count && is_good; t++)
 		for (uint32_t i = 0; i < profile->tracks[t].work_count; i++) {
 			const struct profile_work *work = &profile->tracks[t].works[i];
@@ -150,8 +187,10 @@ bool profile_device_each(
 				launch.op_track = call_track;
 				launch.op = &call_track->hosts[launch.call->parent];
 			}
+			find_delay(profile, graphs, &launch);
 			take(&launch, context);
 		}
+	profile_table_free(graphs);
 	release(&ops_by_id);
 	release(&calls_by_correlation);
 	return is_good;
@@ -239,12 +278,13 @@ static void join_work(const struct profile_launch *launch, void *context)
 	struct profile_kernel *kernel = profile_kind_of(work->name) == PROFILE_KERNEL
 		? profile_kernel_of(join->profile, profile_name_of(work->name))
 		: NULL;
-	if (launch->call && kernel)
-		note_delay(&join->delays, work->start_ns - launch->call->start_ns);
-	if (launch->call && kernel && work->start_ns >= launch->call->start_ns) {
-		kernel->delay_ns += work->start_ns - launch->call->start_ns;
+	if (kernel && launch->has_delay)
+		note_delay(&join->delays, launch->delay_ns);
+	if (kernel && launch->has_delay && launch->delay_ns >= 0) {
+		kernel->delay_ns += launch->delay_ns;
 		kernel->delay_count++;
 	}
+	join->profile->graph_kernel_count += kernel && launch->is_of_graph;
 	if (work->op) {
 		add_operation(join, work);
 		if (kernel)
@@ -261,6 +301,7 @@ bool profile_device_join(struct profile *profile, struct profile_ops *ops)
 	struct join join = {
 		.profile = profile, .ops = ops, .launchers = profile_table_new(), .delays = { .shortest_ns = INT64_MAX }
 	};
+	profile->graph_kernel_count = 0;
 	bool is_good = join.launchers && profile_device_each(profile, join_work, &join);
 	profile->has_skewed_clock = is_skewed(&join.delays);
 	if (profile->has_skewed_clock)

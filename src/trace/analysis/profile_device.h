@@ -12,6 +12,11 @@ struct profile_launch {
 	const struct profile_track *op_track;
 	const struct profile_host *op; /* an operator, annotation or Python function */
 	const struct profile_host *call;
+	bool is_of_graph; /* the call launches a graph */
+	/* From the call's start to its own, which may be early by a skewed clock. Of a graph, only its first work waits for
+	 * the launch alone. */
+	bool has_delay;
+	int64_t delay_ns;
 };
 
 /* Calls `take` for each. Of joins, External id comes first; work without one belongs to the operator around its launch.

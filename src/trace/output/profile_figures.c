@@ -29,7 +29,8 @@ static void add_name(
 static double seconds(int64_t ns) { return (double)ns / 1e9; }
 static double ratio(double part, double whole) { return whole > 0 ? part / whole : NAN; }
 
-static void add_idle(struct profile_figures *out, const struct profile_gpu *gpu)
+/* `graphs`: kernels that CUDA graphs launch. */
+static void add_idle(struct profile_figures *out, const struct profile_gpu *gpu, double graphs)
 {
 	static const char *const names[IDLE_KIND_COUNT] = { "idle.host_ratio", "idle.data_ratio", "idle.copies_ratio",
 		"idle.sync_ratio", "idle.communication_ratio" };
@@ -44,6 +45,7 @@ static void add_idle(struct profile_figures *out, const struct profile_gpu *gpu)
 		has ? ratio((double)(gpu->communication_ns - gpu->overlap_ns), window) : NAN);
 	add(out, "communication.overlap_ratio", FORM_RATIO,
 		has ? ratio((double)gpu->overlap_ns, (double)gpu->communication_ns) : NAN);
+	add(out, "kernels.graph_ratio", FORM_RATIO, gpu && gpu->kernel_count ? graphs / (double)gpu->kernel_count : 0);
 	add(out, "kernels.mean_s", FORM_SECONDS, gpu ? ratio(seconds(gpu->kernel_ns), (double)gpu->kernel_count) : NAN);
 }
 
@@ -251,7 +253,7 @@ void profile_figures_find(struct profile_analysis *analysis, struct profile_figu
 	const struct profile_gpu *gpu = analysis->idle.gpu_count ? &analysis->idle.mean : NULL;
 	double window = gpu ? seconds(gpu->window_ns) : NAN;
 	out->count = 0;
-	add_idle(out, gpu);
+	add_idle(out, gpu, (double)analysis->profile.graph_kernel_count);
 	add_stalls(out, analysis);
 	add_device(out, analysis);
 	add_kernels(out, analysis);

@@ -13,7 +13,7 @@ struct profile_figure {
 	char text[160]; /* of FORM_TEXT; empty = unknown */
 };
 
-enum { PROFILE_FIGURES_MAX = 48 };
+enum { PROFILE_FIGURES_MAX = 64 };
 
 struct profile_figures {
 	struct profile_figure rows[PROFILE_FIGURES_MAX];

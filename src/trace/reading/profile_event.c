@@ -193,7 +193,10 @@ static void take_host(struct profile *profile, const struct profile_event *event
 		.duration_ns = duration_ns,
 		.name = name | (uint32_t)kind << PROFILE_NAME_BITS,
 		.link = link_of(event, kind == PROFILE_RUNTIME ? FIELD_CORRELATION : FIELD_EXTERNAL_ID) };
-	track->has_runtime |= kind == PROFILE_RUNTIME;
+	if (kind == PROFILE_RUNTIME) {
+		track->has_runtime = true;
+		profile->has_graphs |= profile_name_traits(&profile->names, name) & TRAIT_GRAPH;
+	}
 	if (kind == PROFILE_OP && event->has & 1u << FIELD_DIMS) {
 		host->shape = profile_names_add(&profile->names, event->fields[FIELD_DIMS]);
 		profile->has_shapes = true;

@@ -144,9 +144,11 @@ struct profile {
 	bool has_more;            /* something follows the trace, at end_offset */
 	uint64_t end_offset;
 	bool is_compressed;
-	uint64_t size;         /* bytes read (decompressed) */
-	struct reason why_cut; /* why reading ended early; empty = it did not */
-	bool has_skewed_clock; /* kernels begin before their launch: times of the GPU do not compare with the CPU's */
+	uint64_t size;               /* bytes read (decompressed) */
+	struct reason why_cut;       /* why reading ended early; empty = it did not */
+	bool has_graphs;             /* a call launches a graph of kernels */
+	uint64_t graph_kernel_count; /* after profile_device_join() */
+	bool has_skewed_clock;       /* kernels begin before their launch: times of the GPU do not compare with the CPU's */
 	bool has_shapes, has_stacks, has_modules, has_memory;
 	bool no_memory; /* pmtop ran out of memory: events are missing */
 };

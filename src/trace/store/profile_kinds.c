@@ -114,7 +114,7 @@ static const struct trait_row trait_rows[] = {
 	{ "^hipFree", TRAIT_SETUP },
 	{ "^hipHostMalloc", TRAIT_SETUP },
 	{ "LaunchKernel", TRAIT_LAUNCH },
-	{ "GraphLaunch", TRAIT_LAUNCH },
+	{ "GraphLaunch", TRAIT_LAUNCH | TRAIT_GRAPH },
 	{ "LaunchCooperativeKernel", TRAIT_LAUNCH },
 	{ "LaunchHostFunc", TRAIT_LAUNCH },
 	{ "^profiler::_record_function_", TRAIT_HIDDEN },

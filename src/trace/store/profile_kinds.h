@@ -17,6 +17,7 @@ enum profile_trait {
 	TRAIT_LAYOUT = 512,       /* kernel: converts between NCHW and NHWC */
 	TRAIT_ELEMENTWISE = 1024, /* kernel: elementwise, a candidate for fusion */
 	TRAIT_SETUP = 4096,       /* host: creates a context, allocates from the driver, loads kernels */
+	TRAIT_GRAPH = 8192,       /* host: launches a graph of kernels */
 	TRAIT_HIDDEN = 2048,      /* host: a utility operator that key_averages leaves out */
 };
 
