@@ -181,10 +181,24 @@ START_TEST(a_collective_is_no_dominant_operator)
 }
 END_TEST
 
+START_TEST(advice_names_only_what_was_recorded)
+{
+	char text[PROFILE_MESSAGE_SIZE];
+	read_trace("",
+		EVENT("cpu_op", "aten::mm", "1", "0", "100", "\"External id\":1,\"Input Dims\":[[1]]") "," KERNEL(
+			"k", "10", "80", "1"));
+	ck_assert_str_eq(profile_rule_say(profile_rule_advice(rule_of("dominant_operator"), figures), figures, text),
+		"open it in Operators with Enter; pmtop trace --by=shape shows its inputs");
+}
+END_TEST
+
 START_TEST(a_dominant_operator_takes_a_part_of_the_time)
 {
 	read_trace("", OP("aten::fill_", "0", "100", "1") "," KERNEL("fill", "0", "50", "1"));
 	expect_message("dominant_operator", "aten::fill_ takes 100 % of all operator time on the GPU");
+	char text[PROFILE_MESSAGE_SIZE];
+	ck_assert_str_eq(profile_rule_say(profile_rule_advice(rule_of("dominant_operator"), figures), figures, text),
+		"open it in Operators with Enter");
 	profile_analysis_release(all);
 	read_trace("", OP("aten::fill_", "0", "1000", "1") "," KERNEL("fill", "0", "50", "1"));
 	ck_assert(!holds("dominant_operator"));
@@ -298,6 +312,7 @@ int main(void)
 	tcase_add_test(tests, a_pageable_copy_that_the_host_waits_for_is_reported_once);
 	tcase_add_test(tests, each_copy_that_the_host_waits_for_has_its_own_cause);
 	tcase_add_test(tests, a_collective_is_no_dominant_operator);
+	tcase_add_test(tests, advice_names_only_what_was_recorded);
 	tcase_add_test(tests, a_dominant_operator_takes_a_part_of_the_time);
 	tcase_add_test(tests, tensor_cores_are_advised_as_the_gpu_has_them);
 	tcase_add_test(tests, a_library_named_gemm_is_no_matrix_product);

@@ -208,6 +208,47 @@ START_TEST(kernels_of_a_graph_share_one_launch)
 }
 END_TEST
 
+START_TEST(ids_of_more_than_32_bits_stay_apart)
+{
+	/* Both are 8 in their low half. */
+	read_events(OP("a", "0", "5", "8") "," OP("b", "10", "5", "4294967304") "," OP(
+		"c", "20", "5", "8589934600") "," KERNEL("k", "7", "30", "1", "\"External id\":8") "," KERNEL("k", "7", "40",
+		"2", "\"External id\":4294967304") "," KERNEL("k", "7", "50", "4", "\"External id\":8589934600"));
+	ck_assert_int_eq(op("a")->gpu_self_ns, 1000);
+	ck_assert_int_eq(op("b")->gpu_self_ns, 2000);
+	ck_assert_int_eq(op("c")->gpu_self_ns, 4000);
+}
+END_TEST
+
+/* torch.distributed records from the call to the end of the work, on any thread. */
+START_TEST(what_is_asynchronous_has_no_own_time_and_is_part_of_nothing)
+{
+	read_events(OP("c10d::allreduce_", "0", "10", "1") "," HOST(
+		"user_annotation", "gloo:all_reduce", "1", "2", "30", "\"External id\":2") "," OP("aten::mm", "12", "5", "3"));
+	ck_assert_int_eq(op("gloo:all_reduce")->total_ns, 30000);
+	ck_assert_int_eq(op("gloo:all_reduce")->self_ns, 0);
+	ck_assert_uint_eq(op("gloo:all_reduce")->count, 1);
+	ck_assert_int_eq(op("c10d::allreduce_")->self_ns, 10000);
+	ck_assert_int_eq(op("aten::mm")->self_ns, 5000);
+}
+END_TEST
+
+START_TEST(records_of_the_profiler_itself_are_no_operators)
+{
+	read_events(OP("a", "0", "10", "1") "," HOST("cuda_event", "e", "1", "1", "1", "") "," HOST("external_correlation",
+		"f", "1", "2", "1",
+		"") "," HOST("gpu_pm_counter", "g", "1", "3", "1", "") "," HOST("mtia_insight", "h", "1", "4", "1", ""));
+	ck_assert_uint_eq(all->ops.count, 1);
+}
+END_TEST
+
+START_TEST(an_event_without_a_name_is_called_so)
+{
+	read_events("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2}");
+	ck_assert_int_eq(op("(no name)")->total_ns, 2000);
+}
+END_TEST
+
 START_TEST(links_that_lie_far_apart_are_joined_too)
 {
 	read_events(KERNEL("k1", "7", "120", "3", "\"External id\":4000000000") "," KERNEL("k2", "7", "124", "4",
@@ -665,6 +706,10 @@ int main(void)
 	tcase_add_test(tests, a_kernel_before_its_launch_in_the_file_is_joined_by_external_id);
 	tcase_add_test(tests, without_external_id_the_launch_tells_the_operator);
 	tcase_add_test(tests, kernels_of_a_graph_share_one_launch);
+	tcase_add_test(tests, ids_of_more_than_32_bits_stay_apart);
+	tcase_add_test(tests, what_is_asynchronous_has_no_own_time_and_is_part_of_nothing);
+	tcase_add_test(tests, records_of_the_profiler_itself_are_no_operators);
+	tcase_add_test(tests, an_event_without_a_name_is_called_so);
 	tcase_add_test(tests, links_that_lie_far_apart_are_joined_too);
 	tcase_add_test(tests, busy_is_the_union_over_streams);
 	tcase_add_test(tests, work_of_one_process_and_stream_is_of_the_device_that_it_names);

@@ -196,6 +196,14 @@ static unsigned wait_trait(struct nest *nest, uint32_t name, const struct frame 
 	return trait & TRAIT_COMMUNICATION ? TRAIT_COMMUNICATION : trait & TRAIT_DATA ? TRAIT_DATA : trait;
 }
 
+/* Its index + 1; 0: no memory. */
+static uint32_t row_of(struct nest *nest, const struct profile_host *host, const struct frame *frame)
+{
+	const struct profile_op *row = row_at(
+		nest->profile, nest->ops, profile_host_row_name(nest->profile, host->name), by_of(nest->ops, host, frame));
+	return row ? (uint32_t)(row - nest->ops->rows) + 1 : 0;
+}
+
 static bool push(struct nest *nest, uint32_t index)
 {
 	struct profile_host *host = &nest->track->hosts[index];
@@ -220,11 +228,9 @@ static bool push(struct nest *nest, uint32_t index)
 			frame->python = name;
 		}
 	}
-	struct profile_op *row = row_at(
-		nest->profile, nest->ops, profile_host_row_name(nest->profile, host->name), by_of(nest->ops, host, frame));
-	frame->row = row ? (uint32_t)(row - nest->ops->rows) + 1 : 0;
-	if (row)
-		row->open_count++;
+	frame->row = row_of(nest, host, frame);
+	if (frame->row)
+		nest->ops->rows[frame->row - 1].open_count++;
 	nest->count++;
 	return true;
 }
@@ -232,6 +238,32 @@ static bool push(struct nest *nest, uint32_t index)
 static bool is_hidden(struct profile *profile, const struct profile_host *host)
 {
 	return profile_name_traits(&profile->names, profile_name_of(host->name)) & TRAIT_HIDDEN;
+}
+
+static bool is_async(struct profile *profile, const struct profile_host *host)
+{
+	return profile_kind_of(host->name) == PROFILE_ANNOTATION &&
+		profile_name_traits(&profile->names, profile_name_of(host->name)) & TRAIT_ASYNC;
+}
+
+static const struct profile_host *top_of(const struct nest *nest)
+{
+	return &nest->track->hosts[nest->frames[nest->count - 1].host];
+}
+
+/* As in key_averages: it has no own time, and is no part of what runs meanwhile. */
+static void count_async(struct nest *nest, uint32_t index)
+{
+	struct profile_host *host = &nest->track->hosts[index];
+	while (nest->count && profile_host_end(top_of(nest)) <= host->start_ns)
+		pop(nest);
+	const struct frame *around = nest->count ? &nest->frames[nest->count - 1] : NULL;
+	struct frame frame = { .python = around ? around->python : 0, .module = around ? around->module : 0 };
+	const struct children all = { .sum_ns = host->duration_ns, .union_ns = host->duration_ns };
+	host->parent = around ? around->host : PROFILE_NONE;
+	count_row(nest, row_of(nest, host, &frame), host, &all, 1);
+	if (nest->notes_waits && !(around && around->wait))
+		note_wait(nest, host, TRAIT_COMMUNICATION);
 }
 
 /* Device tracks of TensorFlow and JAX hold no host events (profile_foreign.h moved them). */
@@ -245,8 +277,12 @@ static bool nest_track(struct nest *nest)
 			track->hosts[i].parent = nest->count ? nest->frames[nest->count - 1].host : PROFILE_NONE;
 			continue;
 		}
+		if (is_async(nest->profile, host)) {
+			count_async(nest, i);
+			continue;
+		}
 		while (nest->count) {
-			const struct profile_host *top = &track->hosts[nest->frames[nest->count - 1].host];
+			const struct profile_host *top = top_of(nest);
 			if (host->start_ns < profile_host_end(top) && profile_host_end(host) <= profile_host_end(top))
 				break;
 			pop(nest);

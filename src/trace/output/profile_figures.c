@@ -14,6 +14,14 @@ static void add(struct profile_figures *out, const char *name, enum profile_form
 		out->rows[out->count++] = (struct profile_figure){ .name = name, .form = form, .value = value };
 }
 
+/* "" = unknown. */
+static void add_text(struct profile_figures *out, const char *name, const char *text)
+{
+	add(out, name, FORM_TEXT, NAN);
+	if (out->count < PROFILE_FIGURES_MAX)
+		snprintf(out->rows[out->count - 1].text, sizeof out->rows->text, "%s", text);
+}
+
 /* `name_id`: 0 = unknown. */
 static void add_name(
 	struct profile_figures *out, const char *name, const struct profile_analysis *analysis, uint32_t name_id)
@@ -216,8 +224,9 @@ static void add_top(struct profile_figures *out, struct profile_analysis *analys
 	add(out, "top.ratio", FORM_RATIO, ratio(most, all));
 	add(out, "top.time_ratio", FORM_RATIO,
 		ratio(most, (double)(analysis->profile.end_ns - analysis->profile.start_ns)));
-	add(out, "top.device", FORM_TEXT, NAN);
-	snprintf(out->rows[out->count - 1].text, sizeof out->rows->text, "%s", has_gpu ? "GPU" : "CPU");
+	add_text(out, "top.by_shape", analysis->profile.has_shapes ? "--by=shape" : "");
+	add_text(out, "top.by_stack", analysis->profile.has_stacks ? "--by=stack" : "");
+	add_text(out, "top.device", has_gpu ? "GPU" : "CPU");
 }
 
 static void add_memory(struct profile_figures *out, const struct profile_analysis *analysis)
@@ -243,7 +252,7 @@ static void add_device(struct profile_figures *out, const struct profile_analysi
 	for (uint32_t i = 0; i < analysis->profile.gpu_count && analysis->idle.gpu_count; i++)
 		if (analysis->profile.gpus[i].index == analysis->idle.gpus[0].index)
 			major = analysis->profile.gpus[i].compute_major;
-	add(out, "trace.is_torch", FORM_COUNT, analysis->profile.has_categories);
+	add(out, "trace.is_torch", FORM_COUNT, analysis->profile.is_torch);
 	add(out, "gpu.is_before_volta", FORM_COUNT, major > 0 && major < 7);
 	add(out, "gpu.is_before_ampere", FORM_COUNT, major > 0 && major < 8);
 }

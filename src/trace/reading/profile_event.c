@@ -5,6 +5,7 @@
 #include "src/trace/reading/profile_layout.h"
 #include "src/trace/store/profile_flops.h"
 #include "src/trace/store/profile_kinds.h"
+#include "src/trace/store/profile_table.h"
 
 /* 28 hours: a longer event is damaged, and the sum of many could overflow. */
 #define DURATION_MAX_NS 100000000000000
@@ -164,10 +165,28 @@ static bool whole(const struct profile_event *event, enum profile_field which, i
 	return event->has & 1u << which && token_whole(event->fields[which], out);
 }
 
-static uint32_t link_of(const struct profile_event *event, enum profile_field which)
+/* Ids are of 32 bits but for some devices; the others count down from the largest. */
+static uint32_t link_of(struct profile *profile, const struct profile_event *event, enum profile_field which)
 {
 	int64_t id;
-	return whole(event, which, &id) && id > 0 ? (uint32_t)id : 0;
+	if (!whole(event, which, &id) || id <= 0)
+		return 0;
+	if (id <= UINT32_MAX)
+		return (uint32_t)id;
+	struct profile_entry *entry = profile_table_at(profile->links, (uint64_t)id);
+	if (!entry) {
+		profile->no_memory = true;
+		return 0;
+	}
+	if (!entry->bits)
+		entry->bits = UINT32_MAX - profile->links->count + 1;
+	return (uint32_t)entry->bits;
+}
+
+static uint32_t name_of(struct profile *profile, const struct profile_event *event)
+{
+	struct profile_slice name = field(event, FIELD_NAME);
+	return profile_names_add(&profile->names, name.length ? name : (struct profile_slice){ "(no name)", 9 });
 }
 
 /* What profile_foreign_convert() wants to know of an event that may be a device's. */
@@ -182,7 +201,7 @@ static void take_host(struct profile *profile, const struct profile_event *event
 	int64_t start_ns, int64_t duration_ns)
 {
 	struct profile_track *track = profile_track_of(profile, field(event, FIELD_PID), field(event, FIELD_TID));
-	uint32_t name = profile_names_add(&profile->names, field(event, FIELD_NAME));
+	uint32_t name = name_of(profile, event);
 	struct profile_host *host = track ? profile_add_host(profile, track) : NULL;
 	bool is_foreign = kind == PROFILE_KIND_COUNT || !(event->has & 1u << FIELD_CAT);
 	if (!host)
@@ -192,7 +211,7 @@ static void take_host(struct profile *profile, const struct profile_event *event
 	*host = (struct profile_host){ .start_ns = start_ns,
 		.duration_ns = duration_ns,
 		.name = name | (uint32_t)kind << PROFILE_NAME_BITS,
-		.link = link_of(event, kind == PROFILE_RUNTIME ? FIELD_CORRELATION : FIELD_EXTERNAL_ID) };
+		.link = link_of(profile, event, kind == PROFILE_RUNTIME ? FIELD_CORRELATION : FIELD_EXTERNAL_ID) };
 	if (kind == PROFILE_RUNTIME) {
 		track->has_runtime = true;
 		profile->has_graphs |= profile_name_traits(&profile->names, name) & TRAIT_GRAPH;
@@ -270,15 +289,15 @@ static void take_work(struct profile *profile, const struct profile_event *event
 {
 	struct profile_track *track =
 		profile_track_on(profile, field(event, FIELD_PID), field(event, FIELD_TID), device_of(event));
-	uint32_t name = profile_names_add(&profile->names, field(event, FIELD_NAME));
+	uint32_t name = name_of(profile, event);
 	struct profile_work *work = track ? profile_add_work(profile, track) : NULL;
 	if (!work)
 		return;
 	*work = (struct profile_work){ .start_ns = start_ns,
 		.duration_ns = duration_ns,
 		.name = name | (uint32_t)kind << PROFILE_NAME_BITS,
-		.correlation = link_of(event, FIELD_CORRELATION),
-		.external_id = link_of(event, FIELD_EXTERNAL_ID) };
+		.correlation = link_of(profile, event, FIELD_CORRELATION),
+		.external_id = link_of(profile, event, FIELD_EXTERNAL_ID) };
 	(kind == PROFILE_KERNEL ? count_kernel : count_copy)(profile, event, name, duration_ns);
 	profile_widen(profile, start_ns, start_ns + duration_ns);
 }
@@ -370,7 +389,7 @@ static void take_begin(struct profile *profile, const struct profile_event *even
 	if (!track || !token_nanoseconds(field(event, FIELD_TS), &start_ns) ||
 		!profile_grow(profile, &track->opened, &track->open_capacity, track->open_count, sizeof *track->opened))
 		return;
-	uint32_t name = profile_names_add(&profile->names, field(event, FIELD_NAME));
+	uint32_t name = name_of(profile, event);
 	struct profile_host *host = profile_add_host(profile, track);
 	if (!host)
 		return;

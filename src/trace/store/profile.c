@@ -10,7 +10,8 @@ bool profile_init(struct profile *profile)
 {
 	*profile = (struct profile){ .start_ns = INT64_MAX, .end_ns = INT64_MIN, .rank = -1, .world_size = -1 };
 	profile->flops = profile_table_new();
-	return profile_names_init(&profile->names) && profile->flops;
+	profile->links = profile_table_new();
+	return profile_names_init(&profile->names) && profile->flops && profile->links;
 }
 
 void profile_release(struct profile *profile)
@@ -28,6 +29,7 @@ void profile_release(struct profile *profile)
 	free(profile->allocations);
 	free(profile->steps);
 	profile_table_free(profile->flops);
+	profile_table_free(profile->links);
 	*profile = (struct profile){ 0 };
 }
 

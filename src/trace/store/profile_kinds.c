@@ -50,6 +50,12 @@ static const struct category categories[] = {
 	CATEGORY("cpu_instant_event", -1),
 	CATEGORY("cuda_profiler_range", -1), /* counters of kernels, each as long as the others */
 	CATEGORY("collective_comm", -1),
+	CATEGORY("cuda_event", -1),
+	CATEGORY("external_correlation", -1),
+	CATEGORY("gpu_pm_counter", -1),
+	CATEGORY("mtia_insight", -1),
+	CATEGORY("mtia_counters", -1),
+	CATEGORY("mtia_workloadd", -1),
 };
 
 int profile_category_kind(struct profile_slice category)
@@ -161,6 +167,9 @@ static const struct trait_row trait_rows[] = {
 	{ "elementwise_kernel", TRAIT_ELEMENTWISE },
 };
 
+/* Beginnings of what processes of torch.distributed record from the call to the end of the work. */
+static const char *const asynchronous[] = { "nccl:", "gloo:", "mpi:", "ucc:", "xccl:" };
+
 /* Whole names that key_averages leaves out (torch/autograd/profiler_util.py, _filter_name). */
 static const char *const hidden[] = { "[memory]", "[OutOfMemory]", "aten::is_leaf", "aten::output_nr",
 	"aten::_version" };
@@ -187,6 +196,9 @@ unsigned profile_name_traits(struct profile_names *names, uint32_t name)
 	for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
 		if (is_name(names, name, hidden[i]))
 			traits |= TRAIT_HIDDEN;
+	for (size_t i = 0; i < sizeof asynchronous / sizeof *asynchronous; i++)
+		if (profile_names_begin(names, name, asynchronous[i]))
+			traits |= TRAIT_ASYNC;
 	if (is_no_gemm)
 		traits &= ~(unsigned)(TRAIT_MATRIX | TRAIT_TENSOR_CORE);
 	row->flags = (uint16_t)traits;

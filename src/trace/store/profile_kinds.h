@@ -18,6 +18,7 @@ enum profile_trait {
 	TRAIT_ELEMENTWISE = 1024, /* kernel: elementwise, a candidate for fusion */
 	TRAIT_SETUP = 4096,       /* host: creates a context, allocates from the driver, loads kernels */
 	TRAIT_GRAPH = 8192,       /* host: launches a graph of kernels */
+	TRAIT_ASYNC = 16384,      /* host: no work of the thread, but the time until something is done */
 	TRAIT_HIDDEN = 2048,      /* host: a utility operator that key_averages leaves out */
 };
 
