@@ -179,6 +179,36 @@ static bool is_name(const struct profile_names *names, uint32_t name, const char
 	return profile_names_text(names, name).length == strlen(text) && profile_names_begin(names, name, text);
 }
 
+/* The bytes of a text: most parts have one that it lacks, which is faster to see than to search for them. */
+struct letters {
+	bool has[256];
+	char first;
+};
+
+static struct letters letters_of(struct profile_slice text)
+{
+	struct letters letters = { .first = text.length ? text.text[0] : '\0' };
+	for (size_t i = 0; i < text.length; i++)
+		letters.has[(unsigned char)text.text[i]] = true;
+	return letters;
+}
+
+static bool may_contain(const struct letters *letters, const char *part)
+{
+	while (*part && letters->has[(unsigned char)*part])
+		part++;
+	return !*part;
+}
+
+static bool matches(
+	const struct profile_names *names, uint32_t name, const struct letters *letters, const struct trait_row *row)
+{
+	const char *part = row->part;
+	if (part[0] == '^')
+		return part[1] == letters->first && profile_names_begin(names, name, part + 1);
+	return may_contain(letters, part) && profile_names_contain(names, name, part);
+}
+
 unsigned profile_name_traits(struct profile_names *names, uint32_t name)
 {
 	struct profile_name *row = &names->names[name];
@@ -188,11 +218,10 @@ unsigned profile_name_traits(struct profile_names *names, uint32_t name)
 	/* "gemm" is a part of that library's name; XLA's fusions do not say which units they use. */
 	bool is_no_gemm =
 		profile_names_contain(names, name, "fbgemm_gpu") || profile_names_begin(names, name, "gemm_fusion");
-	for (size_t i = 0; i < sizeof trait_rows / sizeof *trait_rows; i++) {
-		const char *part = trait_rows[i].part;
-		if (part[0] == '^' ? profile_names_begin(names, name, part + 1) : profile_names_contain(names, name, part))
+	struct letters letters = letters_of(profile_names_text(names, name));
+	for (size_t i = 0; i < sizeof trait_rows / sizeof *trait_rows; i++)
+		if (matches(names, name, &letters, &trait_rows[i]))
 			traits |= trait_rows[i].traits;
-	}
 	for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
 		if (is_name(names, name, hidden[i]))
 			traits |= TRAIT_HIDDEN;

@@ -5,7 +5,8 @@
 static size_t slot_of(const struct profile_table *table, uint64_t key)
 {
 	uint64_t hash = key * 0x9e3779b97f4a7c15;
-	size_t slot = (size_t)(hash >> 20) & (table->capacity - 1);
+	/* Its upper half: the lower one is 0 for keys whose lower half is. */
+	size_t slot = (size_t)(hash >> 32) & (table->capacity - 1);
 	while (table->entries[slot].is_used && table->entries[slot].key != key)
 		slot = (slot + 1) & (table->capacity - 1);
 	return slot;
