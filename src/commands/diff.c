@@ -1,6 +1,7 @@
 /* pmtop diff A B ...: compares two runs side by side, or ranks more than two in a table, the best first. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "src/commands/commands.h"
 #include "src/commands/options/options.h"
@@ -85,6 +86,31 @@ static enum exit_code diff_traces(const struct options *options, const struct se
 	return status != STATUS_OK ? command_fail(status, &reason) : code ? EXIT_RUNTIME : EXIT_OK;
 }
 
+/* Of a trace or memory snapshot and something else: why they cannot be compared; false: they may be. */
+static bool find_mismatch(const struct options *options, struct reason *reason)
+{
+	for (int i = 0; options->word_count == 2 && i < 2; i++) {
+		const char *word = options->words[i], *other = options->words[1 - i];
+		bool is_snapshot = trace_snapshot_count(&options->words[i], 1);
+		struct stat file;
+		if (!is_snapshot && !profile_is_trace(word))
+			continue;
+		const char *kind = is_snapshot ? "memory snapshot" : "trace";
+		if (stat(other, &file) != 0)
+			continue;
+		if (S_ISDIR(file.st_mode))
+			reason_set(reason, STATUS_INVALID, "name a file in it", "%.150s is a folder", other);
+		else if (S_ISREG(file.st_mode) && !file.st_size)
+			reason_set(reason, STATUS_INVALID, "record it again", "%.150s is empty", other);
+		else if (is_snapshot || trace_snapshot_count(&options->words[1 - i], 1))
+			reason_set(
+				reason, STATUS_INVALID, "give two of one kind", "%.150s is a %s, %.150s is none", word, kind, other);
+		if (reason->text[0])
+			return true;
+	}
+	return false;
+}
+
 static enum exit_code run_diff(const struct options *options, const struct settings *settings)
 {
 	if (are_traces(options))
@@ -93,6 +119,9 @@ static enum exit_code run_diff(const struct options *options, const struct setti
 		return trace_snapshot_diff(options->words[0], options->words[1], options, settings);
 	bool is_json = options->format == FORMAT_JSON;
 	size_t count = (size_t)options->word_count, done = 0;
+	struct reason reason = { "", "" };
+	if (find_mismatch(options, &reason))
+		return command_fail(STATUS_INVALID, &reason);
 	if (count < 2 || count > RANKING_MAX || options->pid || options->run_name || options->replay || options->demo ||
 		options->child) {
 		fprintf(stderr,

@@ -43,7 +43,18 @@ check the_newest_profile_of_jax_is_found sh -c '"$1" trace "$2/jax" | head -n 1 
 
 sed 's/"dur": 233.961/"dur": 1233.961/' "$scratch/whole.json" > "$scratch/slower.json"
 check diff_of_traces_ranks_by_change sh -c '"$1" diff --json "$2/whole.json" "$2/slower.json" | grep -q "\"operators\":\[{\"name\""' sh "$pmtop" "$scratch"
-check diff_of_traces_as_text sh -c '"$1" diff "$2/whole.json" "$2/slower.json" | grep -q "^GPU busy .*21.0 ms"' sh "$pmtop" "$scratch"
+check diff_of_traces_as_text sh -c '"$1" diff "$2/whole.json" "$2/slower.json" | grep -q "^GPU busy .*10.5 ms"' sh "$pmtop" "$scratch"
+
+mkdir -p "$scratch/empty" "$scratch/tf/plugins/profile/2026_01_01"
+: > "$scratch/empty.json"
+printf '\n\324\016\022' > "$scratch/tf/plugins/profile/2026_01_01/vm.xplane.pb"
+python3 -c 'import pickle, sys; pickle.dump({"segments": []}, open(sys.argv[1], "wb"), 2)' "$scratch/other.pickle"
+check diff_says_why_a_trace_cannot_be_compared sh -c '
+	"$1" diff "$2/whole.json" "$2/empty" 2>&1 | grep -q "/empty is a folder: name a file in it" &&
+	"$1" diff "$2/empty.json" "$2/whole.json" 2>&1 | grep -q "/empty.json is empty: record it again" &&
+	"$1" diff "$2/whole.json" "$2/other.pickle" 2>&1 | grep -q "whole.json is a trace, .*/other.pickle is none: give two of one kind"' sh "$pmtop" "$scratch"
+check diff_says_that_a_trace_is_cut_off sh -c 'head -c 300000 "$2/whole.json" > "$2/part.json"; "$1" diff "$2/whole.json" "$2/part.json" 2>&1 >/dev/null | grep -q "^pmtop: .*part.json: the trace ends early"' sh "$pmtop" "$scratch"
+check a_folder_of_xplanes_says_what_to_do sh -c '"$1" trace "$2/tf" 2>&1 | grep -q "only XPlane files"' sh "$pmtop" "$scratch"
 
 # Memory snapshots, beside what their maker knows: tests/python/made_snapshots.py
 for protocol in 2 5; do

@@ -512,6 +512,27 @@ START_TEST(every_damaged_byte_is_survived)
 }
 END_TEST
 
+START_TEST(what_follows_a_snapshot_is_left_out_and_said)
+{
+	char loss[400];
+	whole();
+	ck_assert_int_eq(read_pickle(), STATUS_OK);
+	ck_assert_str_eq(snapshot_loss(snapshot, loss, sizeof loss), "");
+	buffer_puts(&pickle, "more");
+	ck_assert_int_eq(read_pickle(), STATUS_OK);
+	ck_assert_ptr_nonnull(strstr(snapshot_loss(snapshot, loss, sizeof loss), "the snapshot ends at byte "));
+}
+END_TEST
+
+START_TEST(a_damaged_pickle_says_what_to_do)
+{
+	begin_pickle();
+	op(0xff);
+	ck_assert_int_eq(read_pickle(), STATUS_DAMAGED);
+	ck_assert_str_eq(reason.remedy, "copy the file again, or take a new snapshot");
+}
+END_TEST
+
 START_TEST(another_pickle_is_no_snapshot)
 {
 	begin_pickle();
@@ -678,6 +699,8 @@ int main(void)
 	tcase_add_test(tests, hostile_lengths_and_references_end_the_reading);
 	tcase_add_test(tests, every_cut_is_survived_and_shows_what_stands_before);
 	tcase_add_test(tests, every_damaged_byte_is_survived);
+	tcase_add_test(tests, what_follows_a_snapshot_is_left_out_and_said);
+	tcase_add_test(tests, a_damaged_pickle_says_what_to_do);
 	tcase_add_test(tests, another_pickle_is_no_snapshot);
 	tcase_add_test(tests, growth_is_by_line);
 	tcase_add_test(tests, the_newest_two_of_a_process_are_found_and_read);

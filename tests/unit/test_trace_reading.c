@@ -205,6 +205,10 @@ START_TEST(a_file_of_another_format_is_named_with_what_to_do)
 		{ "PK\3\4_____________", "no trace: it is a zip archive", "unpack it first: unzip FILE" },
 		{ "\n\x08\x12\x0c/device:TPU:0", "no trace: it is a protobuf, such as an XPlane",
 			"give the .trace.json.gz beside it, or export a Chrome trace (JSON)" },
+		{ "\n\xd4\x0e\x12\xf7/host:CPU____", "no trace: it is a protobuf, such as an XPlane",
+			"give the .trace.json.gz beside it, or export a Chrome trace (JSON)" },
+		{ "(dp0\nVsegments\np1\n", "no trace: it is a pickle of protocol 0",
+			"write it with protocol 2 or newer: pickle.dump(data, file, 2)" },
 		{ "\nnothing but words", "no trace: it has no traceEvents",
 			"give a file that torch.profiler wrote (export_chrome_trace)" },
 	};

@@ -60,6 +60,19 @@ static void find_profile(char folder[PATH_SIZE])
 		free(entries);
 }
 
+static int is_xplane(const struct dirent *entry) { return text_ends_with(entry->d_name, ".xplane.pb"); }
+
+static bool has_xplane(const char *folder)
+{
+	struct dirent **entries;
+	int count = scandir(folder, &entries, is_xplane, NULL);
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	if (count >= 0)
+		free(entries);
+	return count > 0;
+}
+
 static enum status add_folder(struct profile_files *files, const char *given, struct reason *why_not)
 {
 	struct dirent **entries;
@@ -74,7 +87,10 @@ static enum status add_folder(struct profile_files *files, const char *given, st
 	}
 	if (count < 0)
 		return reason_set(why_not, status_of_errno(errno), NULL, "%.120s: %s", folder, strerror(errno));
-	if (count == 0)
+	if (count == 0 && has_xplane(folder))
+		status = reason_set(why_not, STATUS_NOT_FOUND, "export a Chrome trace (JSON) from it with TensorBoard or xprof",
+			"only XPlane files (*.xplane.pb) in %.120s", folder);
+	else if (count == 0)
 		status = reason_set(why_not, STATUS_NOT_FOUND, "give a folder of *.pt.trace.json files",
 			"no *.json or *.json.gz in %.120s", folder);
 	for (int i = 0; i < count; i++) {

@@ -300,6 +300,8 @@ static const struct format {
 	{ "\0{", 2, "it is text in UTF-16", "convert it first: iconv -f UTF-16BE -t UTF-8 FILE" },
 	{ "\0[", 2, "it is text in UTF-16", "convert it first: iconv -f UTF-16BE -t UTF-8 FILE" },
 	{ "\x1f\x8b", 2, "it is compressed twice", "unpack it once: gzip -d FILE" },
+	{ "(dp", 3, "it is a pickle of protocol 0", "write it with protocol 2 or newer: pickle.dump(data, file, 2)" },
+	{ "}q", 2, "it is a pickle of protocol 1", "write it with protocol 2 or newer: pickle.dump(data, file, 2)" },
 	{ "SQLite format 3", 15, "it is a database", "export a Chrome trace (JSON)" },
 	{ "\n", 1, "it is a protobuf, such as an XPlane",
 		"give the .trace.json.gz beside it, or export a Chrome trace (JSON)" },
@@ -309,7 +311,7 @@ static const struct format *format_of(const struct reader *reader)
 {
 	bool is_binary = false;
 	for (size_t i = 0; i < sizeof reader->head; i++)
-		is_binary |= reader->head[i] >= 0 && reader->head[i] < '\t';
+		is_binary |= (unsigned char)reader->head[i] < ' ' && !memchr("\t\n\r", reader->head[i], 3);
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
 		if (memcmp(reader->head, formats[i].head, formats[i].length) == 0 && (formats[i].length > 1 || is_binary))
 			return &formats[i];

@@ -82,11 +82,13 @@ static uint64_t little_endian(const unsigned char *bytes, size_t size)
 
 /* -- failures -- */
 
+#define COPY_AGAIN "copy the file again, or take a new snapshot"
+
 static void fail(struct reader *reader, enum status status, const char *what)
 {
 	if (!reader->failed)
 		reader->failed = reason_set(
-			reader->why_not, status, NULL, "%s at byte %llu", what, (unsigned long long)reader->opcode_offset);
+			reader->why_not, status, COPY_AGAIN, "%s at byte %llu", what, (unsigned long long)reader->opcode_offset);
 }
 
 static void fail_memory(struct reader *reader)
@@ -442,11 +444,12 @@ static const struct opcode opcodes[256] = {
 static void refuse(struct reader *reader, unsigned char byte, const struct opcode *opcode)
 {
 	if (opcode->name)
-		reader->failed = reason_set(reader->why_not, STATUS_UNSUPPORTED, NULL,
-			"refused: opcode %s at byte %llu would run code or load an object; a memory snapshot is plain data",
-			opcode->name, (unsigned long long)reader->opcode_offset);
+		reader->failed =
+			reason_set(reader->why_not, STATUS_UNSUPPORTED, "torch.cuda.memory._dump_snapshot() writes one",
+				"refused: opcode %s at byte %llu would run code or load an object; a memory snapshot is plain data",
+				opcode->name, (unsigned long long)reader->opcode_offset);
 	else
-		reader->failed = reason_set(reader->why_not, STATUS_DAMAGED, NULL,
+		reader->failed = reason_set(reader->why_not, STATUS_DAMAGED, COPY_AGAIN,
 			"byte %llu (0x%02x) is no opcode of a pickle of data", (unsigned long long)reader->opcode_offset, byte);
 }
 
@@ -497,6 +500,7 @@ enum status pickle_read(
 	if (reader.is_cut)
 		close_open(&reader);
 	*end = (struct pickle_end){ .offset = offset_at(&reader), .is_cut = reader.is_cut };
+	end->has_more = reader.is_done && (reader.at < input->length || profile_input_fill(input, reader.at));
 	if (input->failed)
 		end->why_cut = input->why_not;
 	free(reader.values);

@@ -46,6 +46,7 @@ struct pickle_maker {
 struct pickle_end {
 	uint64_t offset;       /* of the byte behind what was read */
 	bool is_cut;           /* the file ends early; the maker got what stands before */
+	bool has_more;         /* something follows the pickle, at offset */
 	struct reason why_cut; /* of is_cut: why; the text may be empty */
 };
 

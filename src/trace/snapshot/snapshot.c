@@ -382,13 +382,14 @@ static enum status read_input(struct snapshot *snapshot, struct profile_input *i
 	enum status status = pickle_read(input, &maker, &end, why_not);
 	if (status == STATUS_OK && !builder.has_snapshot_part)
 		status = end.is_cut && end.why_cut.text[0]
-			? reason_set(why_not, STATUS_DAMAGED, NULL, "%.150s", end.why_cut.text)
+			? reason_set(why_not, STATUS_DAMAGED, "copy the file again", "%.150s", end.why_cut.text)
 			: reason_set(why_not, STATUS_UNSUPPORTED, "torch.cuda.memory._dump_snapshot() writes one",
 				  "the pickle is no memory snapshot: it has neither segments nor a history");
 	if (status == STATUS_OK && !join(snapshot))
 		status = reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	snapshot->bytes = end.offset;
 	snapshot->is_cut = end.is_cut;
+	snapshot->has_more = end.has_more;
 	snprintf(snapshot->why_cut, sizeof snapshot->why_cut, "%.99s", end.is_cut ? end.why_cut.text : "");
 	free(builder.blocks);
 	free(builder.events);
@@ -502,5 +503,7 @@ const char *snapshot_loss(const struct snapshot *snapshot, char *out, size_t siz
 		snprintf(out, size, "%" PRIu64 " sizes are missing or impossible: they are left out", snapshot->damaged);
 	else if (snapshot->stacks.is_full)
 		snprintf(out, size, "there are more stacks than memory: the rest counts as not recorded");
+	else if (snapshot->has_more)
+		snprintf(out, size, "the snapshot ends at byte %" PRIu64 ": the rest of the file is left out", snapshot->bytes);
 	return out;
 }

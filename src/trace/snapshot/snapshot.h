@@ -39,10 +39,10 @@ enum { SNAPSHOT_GROUPS_MAX = 1024, SNAPSHOT_DEVICES_MAX = 64 };
 
 struct snapshot {
 	char path[4096];
-	uint64_t bytes; /* read, decompressed */
-	bool is_cut;
-	char why_cut[100]; /* may be empty */
-	uint64_t damaged;  /* values that are no sizes */
+	uint64_t bytes;        /* read, decompressed */
+	bool is_cut, has_more; /* has_more: something follows the pickle */
+	char why_cut[100];     /* may be empty */
+	uint64_t damaged;      /* values that are no sizes */
 
 	struct snapshot_stacks stacks;
 	struct snapshot_group *groups;
