@@ -31,7 +31,7 @@ check no_file_is_a_failure sh -c '! "$1" trace "$2/none"' sh "$pmtop" "$scratch"
 mkdir "$scratch/ranks"
 cp "$trace" "$scratch/ranks/rank0.json.gz"
 cp "$trace" "$scratch/ranks/rank1.json.gz"
-check a_folder_is_a_run_of_ranks sh -c '"$1" trace "$2/ranks" | grep -A 3 "^RANKS" | grep -q "^rank1.json.gz"' sh "$pmtop" "$scratch"
+check traces_of_a_folder_are_in_one_table sh -c '"$1" trace "$2/ranks" | grep -A 3 "^TRACES" | grep -q "^rank1.json.gz"' sh "$pmtop" "$scratch"
 
 ln -s rank1.json.gz "$scratch/ranks/chrome_trace.json.gz"
 check a_link_to_a_trace_beside_it_is_no_rank sh -c '! "$1" trace "$2/ranks" | grep -q "^chrome_trace"' sh "$pmtop" "$scratch"

@@ -456,6 +456,41 @@ START_TEST(the_peak_may_be_before_the_first_event)
 }
 END_TEST
 
+START_TEST(more_kinds_of_copies_and_gpus_than_usual_are_counted_or_said)
+{
+	struct buffer events = BUFFER_INIT;
+	char loss[400];
+	for (int i = 0; i < 300; i++)
+		buffer_printf(&events, WORK("gpu_memcpy", "Memcpy HtoD %d", "7", "%d", "1", "\"bytes\":8") ",", i, 2 * i);
+	for (int i = 0; i < 70; i++)
+		buffer_printf(&events,
+			"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":%d,\"tid\":7,\"ts\":1,\"dur\":1,"
+			"\"args\":{\"device\":%d}},",
+			i, i);
+	buffer_puts(&events, "{}");
+	read_events(events.data);
+	buffer_release(&events);
+	ck_assert_uint_eq(all->profile.copy_count, 300);
+	ck_assert_uint_eq(all->profile.copies[299].bytes, 8);
+	ck_assert_uint_eq(all->idle.gpu_count, PROFILE_GPUS_MAX);
+	ck_assert_str_eq(
+		profile_analysis_loss(all, loss, sizeof loss), "GPUs beyond the first 64 (6 streams) are left out");
+	ck_assert_ptr_nonnull(strstr(as_text(), "  … 288 more rows (--limit=300)\n"));
+}
+END_TEST
+
+START_TEST(text_without_operators_has_the_functions_or_says_that_there_is_nothing)
+{
+	read_events(FUNCTION("a.py(1): f", "0", "10") "," FUNCTION("a.py(2): g", "2", "5"));
+	ck_assert_ptr_nonnull(strstr(as_text(), "PYTHON FUNCTIONS\n"));
+	ck_assert_ptr_nonnull(
+		strstr(as_text(), "a.py(1): f                                                1   5.00 µs   10.0 µs"));
+	read_events("{\"ph\":\"C\",\"name\":\"c\",\"pid\":1,\"ts\":1,\"args\":{\"v\":1}}");
+	ck_assert_ptr_nonnull(strstr(as_text(), ": 1 event\n"));
+	ck_assert_ptr_nonnull(strstr(as_text(), "The trace has no events that last: there is nothing to show.\n"));
+}
+END_TEST
+
 START_TEST(old_releases_have_other_categories)
 {
 	read_events(HOST("Operator", "aten::mm", "1", "10", "5", "\"External id\":3") "," HOST(
@@ -723,6 +758,8 @@ int main(void)
 	tcase_add_test(tests, copies_have_a_direction_and_a_kind_of_memory);
 	tcase_add_test(tests, the_peak_is_held_by_what_was_live_then);
 	tcase_add_test(tests, the_peak_may_be_before_the_first_event);
+	tcase_add_test(tests, more_kinds_of_copies_and_gpus_than_usual_are_counted_or_said);
+	tcase_add_test(tests, text_without_operators_has_the_functions_or_says_that_there_is_nothing);
 	tcase_add_test(tests, old_releases_have_other_categories);
 	tcase_add_test(tests, a_bare_array_of_begin_and_end_is_read);
 	tcase_add_test(tests, what_begins_first_is_around_what_begins_and_ends_with_it);

@@ -148,7 +148,8 @@ static void draw_header(const struct trace_scene *scene, struct canvas *canvas, 
 	text_clean(name, sizeof name, path, strlen(path));
 	line_start(&who, is_wide ? "  ·  " : " · ");
 	line_add(&who, 0, ROLE_TITLE, "%s", name);
-	line_add(&who, 2, ROLE_NORMAL, "%s events", format_grouped(number, profile->event_count));
+	line_add(&who, 2, ROLE_NORMAL, "%s event%s", format_grouped(number, profile->event_count),
+		profile->event_count == 1 ? "" : "s");
 	if (profile->rank >= 0 && profile->world_size > 0)
 		line_add(&who, 1, ROLE_NORMAL, "rank %" PRId64 "/%" PRId64, profile->rank, profile->world_size);
 	else if (profile->rank >= 0)

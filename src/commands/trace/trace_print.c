@@ -7,6 +7,7 @@
 #include "src/base/text.h"
 #include "src/session/output.h"
 #include "src/trace/output/profile_json.h"
+#include "src/trace/output/profile_ranks_text.h"
 #include "src/trace/output/profile_text.h"
 
 struct profile_view trace_view(const struct options *options, const struct settings *settings, enum profile_group group)

@@ -146,6 +146,9 @@ const char *profile_analysis_loss(const struct profile_analysis *analysis, char 
 			"the GPU's clock differs from the CPU's: causes of idleness, launch delays and the GPU in steps are "
 			"unknown");
 	say_left_out(profile, out, size);
+	if (analysis->idle.streams_left_out)
+		say(out, size, "GPUs beyond the first %d (%" PRIu32 " stream%s) are left out", PROFILE_GPUS_MAX,
+			analysis->idle.streams_left_out, analysis->idle.streams_left_out == 1 ? "" : "s");
 	if (profile->has_more)
 		say(out, size, "the trace ends at byte %" PRIu64 "%s: the rest of the file is left out", profile->end_offset,
 			of_what);

@@ -410,6 +410,8 @@ bool profile_idle_find(struct profile *profile, struct profile_waits *waits, str
 		has_runtime |= track->has_runtime;
 		if (gpu)
 			gpu->streams++;
+		else
+			idle->streams_left_out += track->work_count > 0;
 	}
 	bool has_cause = has_host && !profile->has_skewed_clock;
 	if (idle->gpu_count)

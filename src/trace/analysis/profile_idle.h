@@ -57,7 +57,8 @@ struct profile_step {
 struct profile_idle {
 	struct profile_gpu gpus[PROFILE_GPUS_MAX];
 	uint32_t gpu_count;
-	struct profile_gpu mean; /* of one GPU: that; of several the mean, but streams and kernels are those of all */
+	uint32_t streams_left_out; /* of GPUs beyond PROFILE_GPUS_MAX */
+	struct profile_gpu mean;   /* of one GPU: that; of several the mean, but streams and kernels are those of all */
 	struct profile_gap gaps[PROFILE_GAPS_MAX]; /* the longest, the longest first */
 	uint32_t gap_count;
 	uint64_t gaps_found;

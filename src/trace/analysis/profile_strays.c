@@ -1,6 +1,7 @@
 #include "src/trace/analysis/profile_strays.h"
 
 #include "src/trace/store/profile_flops.h"
+#include "src/trace/store/profile_table.h"
 
 enum { BINS = 256, EMPTY_BINS_MIN = BINS / 10 * 9, SHARE_MAX = 100, PASSES_MAX = 8 };
 #define WINDOW_MIN_NS 600000000000
@@ -112,6 +113,13 @@ static void find_extremes(struct profile *profile, const struct profile_track *t
 	}
 }
 
+static void set_copy_row(struct profile *profile, uint32_t name, uint32_t row)
+{
+	struct profile_entry *entry = profile_table_at(profile->copy_rows, name);
+	if (entry)
+		entry->bits = row;
+}
+
 static void remove_empty(struct profile *profile)
 {
 	for (uint32_t i = profile->kernel_count; i-- > 0;)
@@ -122,8 +130,12 @@ static void remove_empty(struct profile *profile)
 				profile->names.names[profile->kernels[i].name].row = i + 1;
 		}
 	for (uint32_t i = profile->copy_count; i-- > 0;)
-		if (!profile->copies[i].count)
+		if (!profile->copies[i].count) {
+			set_copy_row(profile, profile->copies[i].name, 0);
 			profile->copies[i] = profile->copies[--profile->copy_count];
+			if (i < profile->copy_count)
+				set_copy_row(profile, profile->copies[i].name, i + 1);
+		}
 }
 
 /* -- the events -- */

@@ -32,7 +32,7 @@ void profile_cell(struct buffer *out, const char *text, int width)
 	buffer_printf(out, "%*s%s%*s ", width < 0 ? blanks : 0, "", shown, width < 0 ? 0 : blanks, "");
 }
 
-static void end_row(struct buffer *out)
+void profile_end_row(struct buffer *out)
 {
 	while (out->length && out->data[out->length - 1] == ' ')
 		out->data[--out->length] = '\0';
@@ -51,7 +51,7 @@ void profile_change_cells(struct buffer *out, double difference, const char *amo
 	else
 		snprintf(text, sizeof text, percent < 1e8 ? "×%.0f" : "×%.0e", (from + difference) / from);
 	profile_cell(out, isnan(percent) ? otherwise : text, -8);
-	end_row(out);
+	profile_end_row(out);
 }
 
 void profile_heading(struct buffer *out, const struct profile_view *view, const char *text)
@@ -128,7 +128,8 @@ static void print_head(struct buffer *out, const struct profile_analysis *analys
 	char path[NAME_SIZE], number[NUMBER_SIZE], loss[400], gpu[100];
 	const char *slash = strrchr(analysis->path, '/');
 	text_clean(path, sizeof path, slash ? slash + 1 : analysis->path, strlen(slash ? slash + 1 : analysis->path));
-	buffer_printf(out, "%s: %s events", path, format_grouped(number, profile->event_count));
+	buffer_printf(
+		out, "%s: %s event%s", path, format_grouped(number, profile->event_count), plural(profile->event_count));
 	if (profile->end_ns > profile->start_ns)
 		buffer_printf(out, ", %s", time_text(number, (double)(profile->end_ns - profile->start_ns)));
 	if (profile->rank >= 0)
@@ -262,7 +263,7 @@ static void print_by(
 		profile_names_show(&analysis->profile.names, op->by, text, sizeof text);
 	buffer_puts(out, "    ");
 	profile_cell(out, text, width - 5);
-	end_row(out);
+	profile_end_row(out);
 }
 
 static const char *missing_group(const struct profile_analysis *analysis)
@@ -311,12 +312,12 @@ static bool make_names(struct profile_short_names *names, uint32_t count, void *
 	return false;
 }
 
-static void print_ops(struct buffer *out, const struct profile_analysis *analysis, const struct profile_view *view)
+static void print_ops(struct buffer *out, const struct profile_analysis *analysis, const struct profile_view *view,
+	const char *title, unsigned kinds)
 {
 	uint32_t count, shown;
 	bool has_gpu = analysis->idle.gpu_count > 0;
-	const struct profile_op **rows =
-		profile_view_ops(analysis, view, 1u << PROFILE_OP | 1u << PROFILE_ANNOTATION, &count);
+	const struct profile_op **rows = profile_view_ops(analysis, view, kinds, &count);
 	const char *missing = missing_group(analysis);
 	if (!rows || !count) {
 		free(rows);
@@ -324,7 +325,7 @@ static void print_ops(struct buffer *out, const struct profile_analysis *analysi
 	}
 	int flops_width = view->width >= 100 && has_flops(analysis, rows, count) ? 10 : 0;
 	int name_width = view->width - (has_gpu ? 49 : 29) - (flops_width ? flops_width + 1 : 0);
-	profile_heading(out, view, "OPERATORS");
+	profile_heading(out, view, title);
 	if (missing)
 		buffer_printf(out, "  %s\n", missing);
 	profile_cell(out, "name", name_width);
@@ -345,12 +346,12 @@ static void print_ops(struct buffer *out, const struct profile_analysis *analysi
 		print_op(out, rows[i], names.shown[i], name_width, has_gpu);
 		if (!isnan(flops) && ns > 0)
 			profile_cell(out, format_rate(number, flops / 1e3 / (double)ns), -flops_width);
-		end_row(out);
+		profile_end_row(out);
 		if (analysis->ops.group != GROUP_NAME && !missing)
 			print_by(out, analysis, rows[i], view->width);
 	}
 	profile_short_names_free(&names);
-	more(out, shown, count, "operator");
+	more(out, shown, count, kinds & 1u << PROFILE_PYTHON ? "function" : "operator");
 	if (has_gpu)
 		print_missing(out, analysis);
 	free(rows);
@@ -373,7 +374,7 @@ static void print_kernel(struct buffer *out, const struct profile_analysis *anal
 		kernel->delay_count > 0);
 	if (widths[1])
 		profile_cell(out, kernel->op ? profile_names_show(names, kernel->op, text, sizeof text) : "–", widths[1]);
-	end_row(out);
+	profile_end_row(out);
 }
 
 static void print_kernels(struct buffer *out, const struct profile_analysis *analysis, const struct profile_view *view)
@@ -415,7 +416,8 @@ static void print_copies(struct buffer *out, const struct profile_analysis *anal
 		return;
 	profile_heading(out, view, "COPIES");
 	buffer_puts(out, "direction  memory      count     bytes      time          rate\n");
-	for (uint32_t i = 0; i < profile->copy_count; i++) {
+	uint32_t shown = rows_shown(view, profile->copy_count);
+	for (uint32_t i = 0; i < shown; i++) {
 		const struct profile_copy *copy = &profile->copies[i];
 		int pinned = profile_copy_is_pinned(&profile->names, copy->name);
 		char number[NUMBER_SIZE];
@@ -428,8 +430,9 @@ static void print_copies(struct buffer *out, const struct profile_analysis *anal
 		buffer_printf(out, "%11s%s",
 			has_rate ? format_bytes(number, (double)copy->bytes * 1e9 / (double)copy->total_ns) : "–",
 			has_rate ? "/s" : "");
-		end_row(out);
+		profile_end_row(out);
 	}
+	more(out, shown, profile->copy_count, "row");
 }
 
 static void print_gaps(struct buffer *out, const struct profile_analysis *analysis, const struct profile_view *view)
@@ -448,7 +451,7 @@ static void print_gaps(struct buffer *out, const struct profile_analysis *analys
 		profile_cell(out, idle->gpus[gap->gpu].has_split ? profile_idle_names[gap->kind] : "–", 13);
 		profile_names_show(names, gap->host, text, sizeof text);
 		profile_cell(out, !gap->host ? "no operator: Python, or outside the profiler" : text, view->width - 36);
-		end_row(out);
+		profile_end_row(out);
 		if (gap->line)
 			buffer_printf(out, "%35sin %s\n", "", profile_names_show(names, gap->line, text, sizeof text));
 	}
@@ -502,7 +505,7 @@ static void print_memory(struct buffer *out, const struct profile_analysis *anal
 				profile_names_show(names, holder->line, text + length + 4, sizeof text - length - 4);
 			}
 			profile_cell(out, text, view->width - 14);
-			end_row(out);
+			profile_end_row(out);
 		}
 		if (memory->peak_bytes > memory->seen_bytes)
 			buffer_printf(out, "%11s  allocated before the trace\n",
@@ -510,8 +513,17 @@ static void print_memory(struct buffer *out, const struct profile_analysis *anal
 	}
 }
 
+static bool has_kind(const struct profile_analysis *analysis, unsigned kinds)
+{
+	for (uint32_t i = 0; i < analysis->ops.count; i++)
+		if (analysis->ops.rows[i].count && 1u << profile_kind_of(analysis->ops.rows[i].name) & kinds)
+			return true;
+	return false;
+}
+
 void profile_as_text(struct buffer *out, struct profile_analysis *analysis, const struct profile_view *view)
 {
+	const unsigned operators = 1u << PROFILE_OP | 1u << PROFILE_ANNOTATION;
 	print_head(out, analysis, view->width);
 	for (uint32_t i = 0; i < analysis->idle.gpu_count; i++)
 		print_gpu(out, &analysis->profile, &analysis->idle.gpus[i], view->width);
@@ -521,36 +533,14 @@ void profile_as_text(struct buffer *out, struct profile_analysis *analysis, cons
 	print_advice(out, analysis, view);
 	if (analysis->ops.group == GROUP_MODULE)
 		profile_modules_as_text(out, analysis, view);
-	print_ops(out, analysis, view);
+	if (has_kind(analysis, operators))
+		print_ops(out, analysis, view, "OPERATORS", operators);
+	else
+		print_ops(out, analysis, view, "PYTHON FUNCTIONS", 1u << PROFILE_PYTHON);
+	if (!analysis->ops.count && !analysis->idle.gpu_count && !analysis->memories.count)
+		buffer_puts(out, "\nThe trace has no events that last: there is nothing to show.\n");
 	print_kernels(out, analysis, view);
 	print_copies(out, analysis, view);
 	print_gaps(out, analysis, view);
 	print_memory(out, analysis, view);
-}
-
-void profile_ranks_as_text(
-	struct buffer *out, struct profile_analysis *const *ranks, size_t count, const struct profile_view *view)
-{
-	profile_heading(out, view, "RANKS");
-	profile_cell(out, "file", view->width - 50);
-	buffer_puts(out, "rank      time  GPU busy  comm. only    step mean\n");
-	for (size_t i = 0; i < count; i++) {
-		const struct profile_analysis *rank = ranks[i];
-		const struct profile_gpu *gpu = rank->idle.gpu_count ? &rank->idle.mean : NULL;
-		const char *slash = strrchr(rank->path, '/');
-		char number[NUMBER_SIZE], path[NAME_SIZE];
-		double sum = 0;
-		text_clean(path, sizeof path, slash ? slash + 1 : rank->path, strlen(slash ? slash + 1 : rank->path));
-		profile_cell(out, path, view->width - 50);
-		buffer_printf(out, rank->profile.rank >= 0 ? "%4" PRId64 " " : "   – ", rank->profile.rank);
-		number_cell(out, (double)(rank->profile.end_ns - rank->profile.start_ns), 9,
-			rank->profile.end_ns > rank->profile.start_ns);
-		profile_cell(out,
-			gpu && gpu->window_ns ? format_percent(number, (double)gpu->busy_ns / (double)gpu->window_ns) : "–", -9);
-		number_cell(out, gpu ? (double)(gpu->communication_ns - gpu->overlap_ns) : 0, 11, gpu && gpu->communication_ns);
-		for (uint32_t k = 0; k < rank->idle.step_count; k++)
-			sum += (double)rank->idle.steps[k].duration_ns;
-		number_cell(out, rank->idle.step_count ? sum / rank->idle.step_count : 0, 12, rank->idle.step_count > 0);
-		end_row(out);
-	}
 }

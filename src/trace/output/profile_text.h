@@ -6,9 +6,8 @@
 #include "src/trace/output/profile_view.h"
 
 void profile_as_text(struct buffer *out, struct profile_analysis *analysis, const struct profile_view *view);
-/* A line for each rank: busy, idle, communication, steps. */
-void profile_ranks_as_text(
-	struct buffer *out, struct profile_analysis *const *ranks, size_t count, const struct profile_view *view);
+/* Ends a row of cells: without the blanks at its end. */
+void profile_end_row(struct buffer *out);
 /* A heading, bold where there is color. */
 void profile_heading(struct buffer *out, const struct profile_view *view, const char *text);
 /* A cell of `width` columns and a space: cut with … in the middle, padded on the right, or on the left if width < 0. */

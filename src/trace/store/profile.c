@@ -11,7 +11,8 @@ bool profile_init(struct profile *profile)
 	*profile = (struct profile){ .start_ns = INT64_MAX, .end_ns = INT64_MIN, .rank = -1, .world_size = -1 };
 	profile->flops = profile_table_new();
 	profile->links = profile_table_new();
-	return profile_names_init(&profile->names) && profile->flops && profile->links;
+	profile->copy_rows = profile_table_new();
+	return profile_names_init(&profile->names) && profile->flops && profile->links && profile->copy_rows;
 }
 
 void profile_release(struct profile *profile)
@@ -30,6 +31,7 @@ void profile_release(struct profile *profile)
 	free(profile->steps);
 	profile_table_free(profile->flops);
 	profile_table_free(profile->links);
+	profile_table_free(profile->copy_rows);
 	*profile = (struct profile){ 0 };
 }
 
@@ -192,15 +194,19 @@ struct profile_kernel *profile_kernel_of(struct profile *profile, uint32_t name)
 
 struct profile_copy *profile_copy_of(struct profile *profile, uint32_t name)
 {
-	for (uint32_t i = 0; i < profile->copy_count; i++)
-		if (profile->copies[i].name == name)
-			return &profile->copies[i];
-	/* A file with thousands of names for copies is no real one. */
-	if (profile->copy_count >= 256 ||
-		!profile_grow(profile, &profile->copies, &profile->copy_capacity, profile->copy_count, sizeof *profile->copies))
+	struct profile_entry *entry = profile_table_at(profile->copy_rows, name);
+	if (!entry) {
+		profile->no_memory = true;
 		return NULL;
-	profile->copies[profile->copy_count] = (struct profile_copy){ .name = name };
-	return &profile->copies[profile->copy_count++];
+	}
+	if (!entry->bits) {
+		if (!profile_grow(
+				profile, &profile->copies, &profile->copy_capacity, profile->copy_count, sizeof *profile->copies))
+			return NULL;
+		profile->copies[profile->copy_count] = (struct profile_copy){ .name = name };
+		entry->bits = ++profile->copy_count;
+	}
+	return &profile->copies[entry->bits - 1];
 }
 
 struct profile_allocation *profile_add_allocation(struct profile *profile)

@@ -122,9 +122,10 @@ struct profile {
 	uint32_t allocation_count, allocation_capacity;
 	struct profile_mark *steps;
 	uint32_t step_count, step_capacity;
-	bool has_device_steps;       /* `steps` are of a device's line of steps, not of the host */
-	struct profile_table *flops; /* FLOPs by (name, shape) */
-	struct profile_table *links; /* ids of 33 bits and more → the number that stands for them */
+	bool has_device_steps;           /* `steps` are of a device's line of steps, not of the host */
+	struct profile_table *flops;     /* FLOPs by (name, shape) */
+	struct profile_table *copy_rows; /* name → index in copies + 1 */
+	struct profile_table *links;     /* ids of 33 bits and more → the number that stands for them */
 	struct profile_gpu_info gpus[PROFILE_GPUS_MAX];
 	uint32_t gpu_count;
 	int64_t start_ns, end_ns; /* of the first and of the last event; equal: no event */

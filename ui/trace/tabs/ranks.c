@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/trace/output/profile_ranks_text.h"
 #include "ui/trace/trace_scene.h"
 
 enum rank_cell {
@@ -88,7 +89,16 @@ static int by_step(const struct trace_scene *scene)
 
 static void about(const struct trace_scene *scene, struct line *line)
 {
-	(void)scene;
+	char note[PROFILE_RANKS_NOTE_SIZE];
+	bool has_gpu = false;
+	for (size_t i = 0; i < scene->rank_count; i++)
+		has_gpu |= scene->ranks[i]->idle.gpu_count > 0;
+	if (profile_ranks_note(scene->ranks, scene->rank_count, note)[0])
+		line_add(line, 0, ROLE_WARNING, "%s", note);
+	if (!profile_ranks_are_known(scene->ranks, scene->rank_count))
+		line_add(line, 0, ROLE_NORMAL, "no trace says its rank");
+	if (!has_gpu)
+		return;
 	line_add(line, 1, ROLE_NORMAL, "CPU-bound: GPU idle, waiting for the CPU");
 	line_add(line, 2, ROLE_NORMAL, "comm only: communication without kernels");
 }
