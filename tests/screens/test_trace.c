@@ -402,6 +402,17 @@ START_TEST(a_limit_leaves_the_first_rows_of_any_order)
 		by_time.data);
 	buffer_release(&by_time);
 	buffer_release(&by_name);
+	static const struct {
+		const char *key, *begin;
+	} tabs[] = { { "4", "direction,memory,count,bytes,time_s,mean_s,rate_bytes_per_s,share_ratio\n" },
+		{ "8", "gpu,stream,busy_s,share_ratio,kernels,compute_s,copies,copying_s,comm_s\nGPU 0,stream 7," } };
+	for (size_t i = 0; i < sizeof tabs / sizeof *tabs; i++) {
+		struct buffer csv = BUFFER_INIT;
+		type(tabs[i].key);
+		ck_assert(trace_screen_write(screen, &csv, &name));
+		ck_assert_msg(strncmp(csv.data, tabs[i].begin, strlen(tabs[i].begin)) == 0, "%s", csv.data);
+		buffer_release(&csv);
+	}
 	ck_assert(press('w'));
 	ck_assert(trace_screen_wants_csv(screen));
 	type("1");

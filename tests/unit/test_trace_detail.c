@@ -247,6 +247,21 @@ START_TEST(streams_have_their_own_busy_time_and_curve)
 }
 END_TEST
 
+START_TEST(work_that_overlaps_in_a_stream_counts_once)
+{
+	struct profile_analysis *both = traces_read(TRACE_KERNEL("k", "7", "0", "10", "") "," TRACE_KERNEL("k", "7", "5",
+													"10", "") "," TRACE_KERNEL("ncclDevKernel", "7", "12", "8", ""),
+		-1);
+	struct profile_streams streams;
+	ck_assert(profile_streams_find(&both->profile, &streams));
+	ck_assert_int_eq(streams.rows[0].kernel_ns, 15000);
+	ck_assert_int_eq(streams.rows[0].communication_ns, 8000);
+	ck_assert_int_eq(streams.rows[0].busy_ns, 20000);
+	profile_streams_release(&streams);
+	traces_free(both);
+}
+END_TEST
+
 /* In a damaged file a device is busy at any time. */
 START_TEST(a_curve_takes_what_lies_within_the_trace)
 {
@@ -436,6 +451,7 @@ int main(void)
 	tcase_add_test(tests, a_gap_is_split_as_before_when_operators_are_grouped_anew);
 	tcase_add_test(tests, a_steps_idle_time_is_split_by_what_the_host_does);
 	tcase_add_test(tests, streams_have_their_own_busy_time_and_curve);
+	tcase_add_test(tests, work_that_overlaps_in_a_stream_counts_once);
 	tcase_add_test(tests, a_curve_takes_what_lies_within_the_trace);
 	tcase_add_test(tests, a_strip_shows_the_busy_ratio_of_its_columns);
 	tcase_add_test(tests, durations_fall_into_bins_by_ratio_where_they_differ_much);

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "src/base/formats/cells.h"
 
@@ -17,14 +18,24 @@ static const char *const units[] = {
 	[TRACE_NUMBER] = "",
 };
 
-/* "SELF GPU" of times is "self_gpu_s". */
+/* "SELF GPU" of times is "self_gpu_s", "BYTES" is "bytes". */
 static void write_heading(const struct trace_column *column, struct buffer *out)
 {
-	for (const char *c = column->shown.title; *c; c++) {
+	const char *title = column->shown.title, *unit = units[column->form];
+	for (const char *c = title; *c; c++) {
 		char letter = *c == ' ' || *c == '-' ? '_' : (char)tolower((unsigned char)*c);
 		buffer_printf(out, *c == '/' ? "_per_" : "%c", letter);
 	}
-	buffer_puts(out, units[column->form]);
+	buffer_puts(out, unit[0] && strcasecmp(title, unit + 1) == 0 ? "" : unit);
+}
+
+/* Without the blanks around it. */
+static void write_text(char *text, struct buffer *out)
+{
+	size_t length = strlen(text);
+	while (length && text[length - 1] == ' ')
+		text[--length] = '\0';
+	cell_text(out, text + strspn(text, " "));
 }
 
 static void write_cell(
@@ -37,7 +48,7 @@ static void write_cell(
 		return;
 	}
 	table->text(scene, row, column, text);
-	cell_text(out, text);
+	write_text(text, out);
 }
 
 bool trace_csv_write(

@@ -84,6 +84,11 @@ static void add_bin(struct trace_page *page, const struct profile_spread *spread
 		return;
 	parts_time(low, (double)spread->edges[bin] / 1e9, like);
 	parts_time(high, (double)spread->edges[bin + 1] / 1e9, like);
+	/* Of small bins beside large ones the unit of the largest shows nothing. */
+	if (strcmp(low, high) == 0) {
+		format_seconds(low, (double)spread->edges[bin] / 1e9);
+		format_seconds(high, (double)spread->edges[bin + 1] / 1e9);
+	}
 	snprintf(row->name, sizeof row->name, "%10s – %s", low, high);
 	row->bar = (double)spread->bins[bin] / (double)most;
 	format_grouped(row->cells[0], spread->bins[bin]);

@@ -6,28 +6,45 @@
 
 #include "src/trace/store/profile_kinds.h"
 
-static void add_work(struct profile *profile, struct profile_stream *stream, const struct profile_work *work)
+/* Until when work of a kind lasts so far. */
+struct ends {
+	int64_t kernel_ns, copy_ns, communication_ns;
+};
+
+/* What the work adds to a union. */
+static void extend(const struct profile_work *work, int64_t *end_ns, int64_t *length_ns)
+{
+	int64_t from = work->start_ns > *end_ns ? work->start_ns : *end_ns, to = profile_work_end(work);
+	if (to <= from)
+		return;
+	*length_ns += to - from;
+	*end_ns = to;
+}
+
+static void add_work(
+	struct profile *profile, struct profile_stream *stream, struct ends *ends, const struct profile_work *work)
 {
 	enum profile_kind kind = profile_kind_of(work->name);
 	if (kind != PROFILE_KERNEL) {
 		stream->copy_count++;
-		stream->copy_ns += work->duration_ns;
+		extend(work, &ends->copy_ns, &stream->copy_ns);
 		return;
 	}
 	stream->kernel_count++;
 	if (profile_name_traits(&profile->names, profile_name_of(work->name)) & TRAIT_COMMUNICATION)
-		stream->communication_ns += work->duration_ns;
+		extend(work, &ends->communication_ns, &stream->communication_ns);
 	else
-		stream->kernel_ns += work->duration_ns;
+		extend(work, &ends->kernel_ns, &stream->kernel_ns);
 }
 
 static void fill(struct profile *profile, struct profile_stream *stream)
 {
 	int64_t busy_end = profile->start_ns;
+	struct ends ends = { busy_end, busy_end, busy_end };
 	for (uint32_t i = 0; i < stream->track->work_count; i++) {
 		const struct profile_work *work = &stream->track->works[i];
 		int64_t from = work->start_ns > busy_end ? work->start_ns : busy_end, to = profile_work_end(work);
-		add_work(profile, stream, work);
+		add_work(profile, stream, &ends, work);
 		if (to <= from)
 			continue;
 		stream->busy_ns += to - from;
@@ -68,5 +85,8 @@ const char *profile_stream_label(
 	snprintf(out, size, "stream %" PRId64, track->tid);
 	if (name)
 		profile_names_show(&profile->names, name, out, size);
+	/* Kineto writes "stream 7 ". */
+	for (size_t length = strlen(out); length && out[length - 1] == ' ';)
+		out[--length] = '\0';
 	return out;
 }

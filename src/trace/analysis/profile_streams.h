@@ -9,7 +9,7 @@ enum { PROFILE_STREAMS_MAX = 256 };
 struct profile_stream {
 	const struct profile_track *track;
 	uint64_t kernel_count, copy_count;            /* copies and memsets */
-	int64_t kernel_ns, copy_ns, communication_ns; /* kernel_ns: without communication */
+	int64_t kernel_ns, copy_ns, communication_ns; /* unions; kernel_ns: without communication */
 	int64_t busy_ns;                              /* the union of all */
 	int64_t busy_curve_ns[PROFILE_CURVE_SIZE];
 };

@@ -32,7 +32,7 @@ static const struct trace_column columns[CELLS] = {
 	[CELL_KERNEL_TIME] = { { "COMPUTE", 10, 2, false, false }, TRACE_TIME },
 	[CELL_COPIES] = { { "COPIES", 8, 3, false, false }, TRACE_COUNT },
 	[CELL_COPY_TIME] = { { "COPYING", 10, 3, false, false }, TRACE_TIME },
-	[CELL_COMMUNICATION] = { { "COMMUNIC.", 10, 2, false, false }, TRACE_TIME },
+	[CELL_COMMUNICATION] = { { "COMM", 10, 2, false, false }, TRACE_TIME },
 };
 
 static const struct profile_stream *stream_at(const struct trace_scene *scene, uint32_t row)
