@@ -25,10 +25,19 @@ struct delays {
 enum { CLOCK_ERROR_NS = 50000, EARLY_SHARE_MAX = 10, LATE_COUNT_MIN = 10 };
 #define LATE_NS 10000000000 /* no queue of launches lasts so long */
 
+/* Work in sequence that one event launches. */
+struct own {
+	const struct profile_track *track;
+	const struct profile_host *host; /* NULL: none */
+	int64_t ns;
+	uint64_t count;
+};
+
 struct join {
 	struct profile *profile;
 	struct profile_ops *ops;
-	uint64_t work_count; /* joined so far */
+	struct own own;
+	uint64_t batch_count; /* so far */
 	struct delays delays;
 	struct profile_table *launchers; /* (kernel row, name of operator) → time */
 };
@@ -198,30 +207,50 @@ bool profile_device_each(
 
 /* -- the rows of operators and kernels -- */
 
-/* Whether the kernel is counted in the row already: the function calls itself. */
+/* Whether the batch is counted in the row already: the function calls itself. */
 static bool is_again(const struct join *join, const struct profile_op *row, const struct profile_host *host)
 {
-	return row->counted == join->work_count && !profile_host_is_as_key_averages(join->profile, host);
+	return row->counted == join->batch_count && !profile_host_is_as_key_averages(join->profile, host);
 }
 
-static void add_to_rows(
-	struct join *join, const struct profile_track *track, const struct profile_host *host, int64_t ns)
+static void add_to_rows(struct join *join, const struct own *own)
 {
+	const struct profile_host *host = own->host;
 	bool is_self = true;
-	for (;; host = &track->hosts[host->parent]) {
+	for (;; host = &own->track->hosts[host->parent]) {
 		if (!(host->name & PROFILE_MERGED)) {
-			struct profile_op *row = profile_host_row(join->profile, join->ops, track, host);
+			struct profile_op *row = profile_host_row(join->profile, join->ops, own->track, host);
 			if (row) {
-				row->gpu_total_ns += is_again(join, row, host) ? 0 : ns;
-				row->counted = join->work_count;
-				row->gpu_self_ns += is_self ? ns : 0;
-				row->kernel_count += is_self;
+				row->gpu_total_ns += is_again(join, row, host) ? 0 : own->ns;
+				row->counted = join->batch_count;
+				row->gpu_self_ns += is_self ? own->ns : 0;
+				row->kernel_count += is_self ? own->count : 0;
 			}
 			is_self = false;
 		}
 		if (host->parent == PROFILE_NONE)
 			return;
 	}
+}
+
+/* Ends the batch of work that one event launches. */
+static void end_batch(struct join *join)
+{
+	if (!join->own.host)
+		return;
+	join->batch_count++;
+	add_to_rows(join, &join->own);
+	join->own = (struct own){ 0 };
+}
+
+static void add_to_batch(struct join *join, const struct profile_launch *launch)
+{
+	if (join->own.host != launch->op)
+		end_batch(join);
+	join->own.track = launch->op_track;
+	join->own.host = launch->op;
+	join->own.ns += launch->work->duration_ns;
+	join->own.count++;
 }
 
 static void note_launcher(struct join *join, struct profile_kernel *kernel, uint32_t op, int64_t ns)
@@ -274,7 +303,6 @@ static void join_work(const struct profile_launch *launch, void *context)
 {
 	struct join *join = context;
 	const struct profile_work *work = launch->work;
-	join->work_count++;
 	struct profile_kernel *kernel = profile_kind_of(work->name) == PROFILE_KERNEL
 		? profile_kernel_of(join->profile, profile_name_of(work->name))
 		: NULL;
@@ -290,7 +318,7 @@ static void join_work(const struct profile_launch *launch, void *context)
 		if (kernel)
 			note_launcher(join, kernel, work->op, work->duration_ns);
 	} else if (launch->op) {
-		add_to_rows(join, launch->op_track, launch->op, work->duration_ns);
+		add_to_batch(join, launch);
 		if (kernel)
 			note_launcher(join, kernel, profile_name_of(launch->op->name), work->duration_ns);
 	}
@@ -303,6 +331,7 @@ bool profile_device_join(struct profile *profile, struct profile_ops *ops)
 	};
 	profile->graph_kernel_count = 0;
 	bool is_good = join.launchers && profile_device_each(profile, join_work, &join);
+	end_batch(&join);
 	profile->has_skewed_clock = is_skewed(&join.delays);
 	if (profile->has_skewed_clock)
 		forget_delays(profile);

@@ -16,7 +16,7 @@ struct profile_op {
 	int64_t own_ns;        /* as self_ns, without what children share; self_ns of operators is as in key_averages */
 	uint64_t kernel_count; /* launched by itself */
 	uint32_t open_count;   /* while nesting: its events whose end has not been reached */
-	uint64_t counted;      /* while joining: number of the last kernel that counts in gpu_total_ns */
+	uint64_t counted;      /* while joining: number of the last batch of kernels in gpu_total_ns */
 	bool has_host;         /* the host says when it runs; else its times on the CPU are unknown */
 	/* of a module, see profile_modules.h: the name of the one that calls it, 0 = none; position from 1 */
 	uint32_t parent, depth, position;
