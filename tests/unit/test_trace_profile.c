@@ -594,6 +594,22 @@ START_TEST(times_that_are_no_times_are_left_out)
 }
 END_TEST
 
+START_TEST(names_of_thousands_of_characters_are_whole_in_json)
+{
+	struct buffer events = BUFFER_INIT, json = BUFFER_INIT;
+	struct profile_view view = { .width = 80 };
+	for (int i = 0; i < 2; i++)
+		buffer_printf(&events, OP("%05000d%s", "%d", "1", "1") "%s", 7, i ? "b" : "a", i, i ? "" : ",");
+	read_events(events.data);
+	ck_assert_uint_eq(all->ops.count, 2);
+	profile_as_json(&json, &all, 1, &view);
+	ck_assert_ptr_nonnull(strstr(json.data, "0007a\""));
+	ck_assert_ptr_nonnull(strstr(json.data, "0007b\""));
+	buffer_release(&events);
+	buffer_release(&json);
+}
+END_TEST
+
 START_TEST(names_are_decoded_and_made_safe)
 {
 	read_events(
@@ -769,6 +785,7 @@ int main(void)
 	tcase_add_test(tests, every_cut_is_survived_and_only_the_last_is_whole);
 	tcase_add_test(tests, damage_in_the_middle_costs_the_events_that_it_hits);
 	tcase_add_test(tests, times_that_are_no_times_are_left_out);
+	tcase_add_test(tests, names_of_thousands_of_characters_are_whole_in_json);
 	tcase_add_test(tests, names_are_decoded_and_made_safe);
 	tcase_add_test(tests, deep_nesting_needs_no_stack);
 	tcase_add_test(tests, what_is_no_trace_is_refused);

@@ -15,8 +15,16 @@ static void add_ns(struct json *json, const char *key, double ns) { json_number(
 
 static void add_name(struct json *json, const char *key, const struct profile_analysis *analysis, uint32_t name)
 {
+	const struct profile_names *names = &analysis->profile.names;
 	char text[TEXT_SIZE];
-	json_text(json, key, name ? profile_names_show(&analysis->profile.names, name, text, sizeof text) : NULL);
+	if (profile_names_text(names, name).length < TEXT_SIZE / 3) {
+		json_text(json, key, name ? profile_names_show(names, name, text, sizeof text) : NULL);
+		return;
+	}
+	char *whole = profile_names_copy(names, name);
+	json->out->failed |= !whole;
+	json_text(json, key, whole);
+	free(whole);
 }
 
 /* Relative to the first event. */
