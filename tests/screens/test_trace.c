@@ -421,6 +421,33 @@ START_TEST(a_limit_leaves_the_first_rows_of_any_order)
 }
 END_TEST
 
+START_TEST(of_several_gpus_the_overview_has_the_mean_and_each)
+{
+	ranks[rank_count++] = traces_read(TRACE_STEP("ProfilerStep#1", "0", "100") "," TRACE_KERNEL("k", "7", "0", "40",
+										  "") ","
+											  "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":1,\"tid\":7,"
+											  "\"ts\":20,\"dur\":80,\"args\":{\"device\":1}}",
+		-1);
+	show(120, 40, CHARSET_BRAILLE);
+	ck_assert(shows("mean of 2 GPUs"));
+	ck_assert(shows("GPUs busy                   60 %   60.0 µs"));
+	ck_assert(shows("GPU 0 busy                  40 %   40.0 µs"));
+	ck_assert(shows("GPU 1 busy                  80 %   80.0 µs"));
+}
+END_TEST
+
+START_TEST(ranks_without_a_gpu_explain_no_column_of_one_and_name_what_is_missing)
+{
+	ranks[rank_count++] = traces_read(traces_of_cpu, 0);
+	ranks[rank_count++] = traces_read(traces_of_cpu, 2);
+	ranks[0]->profile.world_size = ranks[1]->profile.world_size = 4;
+	show(160, 40, CHARSET_BRAILLE);
+	type("9");
+	ck_assert(shows("Traces of ranks are missing: 1, 3"));
+	ck_assert(!shows("CPU-bound:"));
+}
+END_TEST
+
 START_TEST(a_search_goes_to_matches_around_the_end)
 {
 	open_full(120, 40, CHARSET_BRAILLE);
@@ -589,6 +616,8 @@ int main(void)
 	tcase_add_test(tests, b_groups_the_operators_anew_and_back);
 	tcase_add_test(tests, operators_by_module_stand_below_the_module);
 	tcase_add_test(tests, a_limit_leaves_the_first_rows_of_any_order);
+	tcase_add_test(tests, of_several_gpus_the_overview_has_the_mean_and_each);
+	tcase_add_test(tests, ranks_without_a_gpu_explain_no_column_of_one_and_name_what_is_missing);
 	tcase_add_test(tests, a_search_goes_to_matches_around_the_end);
 	tcase_add_test(tests, escape_goes_back_one_page_at_a_time);
 	tcase_add_test(tests, endless_pages_end_with_a_message);

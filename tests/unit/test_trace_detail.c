@@ -89,6 +89,32 @@ static const char *tree_of(const struct profile_analysis *analysis, char out[400
 	return out;
 }
 
+START_TEST(the_time_of_a_module_that_calls_itself_counts_once_in_detail_too)
+{
+	struct profile_analysis *recursion =
+		traces_read(TRACE_PYTHON("nn.Module: Rec_0", "0", "100") "," TRACE_PYTHON("nn.Module: Rec_0", "10",
+						"80") "," TRACE_PYTHON("nn.Module: Linear_0", "20", "40") "," TRACE_OP("aten::mm", "30", "20",
+						"1") "," TRACE_KERNEL("gemm", "7", "50", "10", "\"External id\":1"),
+			-1);
+	struct profile_op_detail detail;
+	int64_t host_ns = 0, gpu_ns = 0;
+	ck_assert(profile_detail_op(&recursion->profile, traces_name(recursion, "nn.Module: Rec_0"), &detail));
+	for (uint32_t i = 0; i < detail.callers.count; i++) {
+		host_ns += detail.callers.rows[i].host_ns;
+		gpu_ns += detail.callers.rows[i].gpu_ns;
+	}
+	ck_assert_int_eq(host_ns, 100000);
+	ck_assert_int_eq(gpu_ns, 10000);
+	ck_assert_uint_eq(detail.durations.count, 2);
+	host_ns = 0;
+	for (uint32_t i = 0; i < detail.parts.count; i++)
+		host_ns += detail.parts.rows[i].host_ns;
+	ck_assert_int_eq(host_ns, 40000);
+	profile_detail_op_release(&detail);
+	traces_free(recursion);
+}
+END_TEST
+
 START_TEST(modules_are_a_tree_however_they_are_grouped)
 {
 	char tree[400];
@@ -441,6 +467,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, open_full, close_all);
 	tcase_add_test(tests, an_operator_has_its_kernels_shapes_lines_and_callers);
 	tcase_add_test(tests, a_module_has_its_parts_and_the_kernels_below_them);
+	tcase_add_test(tests, the_time_of_a_module_that_calls_itself_counts_once_in_detail_too);
 	tcase_add_test(tests, modules_are_a_tree_however_they_are_grouped);
 	tcase_add_test(tests, modules_that_share_a_part_or_call_each_other_are_placed_once);
 	tcase_add_test(tests, steps_are_one_operator_in_detail_too);

@@ -311,6 +311,7 @@ START_TEST(of_several_gpus_steps_and_advice_have_the_mean)
 	ck_assert_int_eq(all->idle.mean.idle_ns, 40000);
 	ck_assert_uint_eq(all->idle.mean.kernel_count, 2);
 	ck_assert_ptr_nonnull(strstr(as_text(), "#1 100 µs (GPUs 60 %)"));
+	ck_assert_ptr_nonnull(strstr(as_text(), "\nGPU 0    40.0 µs   60.0 µs host "));
 	struct profile_figures *figures = malloc(sizeof *figures);
 	profile_figures_find(all, figures);
 	ck_assert_double_eq_tol(profile_figures_named(figures, "gpu.busy_ratio", 14)->value, 0.6, 1e-9);

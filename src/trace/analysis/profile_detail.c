@@ -56,6 +56,21 @@ static void add_time(struct op_search *search, const struct profile_track *track
 	profile_shares_add(profile, &out->lines, line_of(profile, track, host), count, host_ns, gpu_ns);
 }
 
+/* Whether the time of calls within calls of the same name counts once. */
+static bool is_once(const struct profile *profile, const struct profile_host *host)
+{
+	return !profile_host_is_as_key_averages(profile, host);
+}
+
+/* Whether it is such a call within a call. */
+static bool is_recursive(struct op_search *search, const struct profile_track *track, const struct profile_host *host)
+{
+	const struct profile_host *at = is_once(search->profile, host) ? around(search->profile, track, host) : NULL;
+	while (at && row_of(search->profile, at) != search->name)
+		at = around(search->profile, track, at);
+	return at;
+}
+
 static void add_host(struct op_search *search, const struct profile_track *track, const struct profile_host *host)
 {
 	struct profile *profile = search->profile;
@@ -64,11 +79,12 @@ static void add_host(struct op_search *search, const struct profile_track *track
 		return;
 	uint32_t name = row_of(profile, host);
 	if (name == search->name) {
-		add_time(search, track, host, 1, host->duration_ns, 0);
+		add_time(search, track, host, 1, is_recursive(search, track, host) ? 0 : host->duration_ns, 0);
 		profile_spread_add(&search->out->durations, host->duration_ns);
 	}
 	if (row_of(profile, around(profile, track, host)) == search->name)
-		profile_shares_add(profile, &search->out->parts, name, 1, host->duration_ns, 0);
+		profile_shares_add(profile, &search->out->parts, name, 1,
+			is_once(profile, host) && name == search->name ? 0 : host->duration_ns, 0);
 }
 
 /* Work counts in every operator around it, as in the totals of the table. */
@@ -85,7 +101,7 @@ static void add_launch(const struct profile_launch *launch, void *context)
 		host = around(search->profile, launch->op_track, host);
 	for (; host; host = around(search->profile, launch->op_track, host)) {
 		uint32_t name = row_of(search->profile, host);
-		if (name == search->name) {
+		if (name == search->name && !(is_found && is_once(search->profile, host))) {
 			is_found = true;
 			add_time(search, launch->op_track, host, 0, 0, launch->work->duration_ns);
 			if (part)

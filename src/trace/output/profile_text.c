@@ -439,21 +439,28 @@ static void print_gaps(struct buffer *out, const struct profile_analysis *analys
 {
 	const struct profile_idle *idle = &analysis->idle;
 	const struct profile_names *names = &analysis->profile.names;
-	char text[NAME_SIZE], number[NUMBER_SIZE];
+	char text[NAME_SIZE], number[NUMBER_SIZE], gpu[PROFILE_GPU_NAME_SIZE];
 	if (!idle->gap_count)
 		return;
 	profile_heading(out, view, "LONGEST GAPS");
-	buffer_puts(out, "       at    length cause         the host was in\n");
+	bool has_several = idle->gpu_count > 1;
+	buffer_puts(out,
+		has_several ? "GPU           at    length cause         the host was in\n"
+					: "       at    length cause         the host was in\n");
 	for (uint32_t i = 0; i < idle->gap_count && i < (view->limit ? view->limit : GAPS_SHOWN); i++) {
 		const struct profile_gap *gap = &idle->gaps[i];
+		if (has_several)
+			profile_cell(out, profile_gpu_name(&analysis->profile, &idle->gpus[gap->gpu], gpu), 6);
 		number_cell(out, (double)(gap->start_ns - analysis->profile.start_ns), 9, true);
 		number_cell(out, (double)(gap->end_ns - gap->start_ns), 9, true);
 		profile_cell(out, idle->gpus[gap->gpu].has_split ? profile_idle_names[gap->kind] : "–", 13);
 		profile_names_show(names, gap->host, text, sizeof text);
-		profile_cell(out, !gap->host ? "no operator: Python, or outside the profiler" : text, view->width - 36);
+		profile_cell(out, !gap->host ? "no operator: Python, or outside the profiler" : text,
+			view->width - 36 - (has_several ? 7 : 0));
 		profile_end_row(out);
 		if (gap->line)
-			buffer_printf(out, "%35sin %s\n", "", profile_names_show(names, gap->line, text, sizeof text));
+			buffer_printf(
+				out, "%*sin %s\n", has_several ? 42 : 35, "", profile_names_show(names, gap->line, text, sizeof text));
 	}
 	if (idle->gaps_found > GAPS_SHOWN)
 		buffer_printf(out, "  … %s gaps in all\n", format_grouped(number, idle->gaps_found));

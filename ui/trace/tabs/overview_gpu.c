@@ -117,7 +117,8 @@ static void work_line(const struct profile_gpu *gpu, struct line *line)
 	} else {
 		line_add(line, 3, ROLE_DIM, "no communication");
 	}
-	line_add(line, 2, ROLE_NORMAL, "%s kernels", format_grouped(number, gpu->kernel_count));
+	line_add(line, 2, ROLE_NORMAL, "%s kernel%s", format_grouped(number, gpu->kernel_count),
+		gpu->kernel_count == 1 ? "" : "s");
 	line_add(line, 2, ROLE_NORMAL, "%u stream%s", gpu->streams, gpu->streams == 1 ? "" : "s");
 }
 
