@@ -421,6 +421,20 @@ START_TEST(a_limit_leaves_the_first_rows_of_any_order)
 }
 END_TEST
 
+START_TEST(small_bins_beside_a_long_duration_show_their_edges)
+{
+	struct buffer events = BUFFER_INIT;
+	for (int i = 0; i < 11; i++)
+		buffer_printf(&events, TRACE_KERNEL("k", "7", "%d", "%d", "") ",", 20 * i, i + 1);
+	buffer_puts(&events, TRACE_KERNEL("k", "7", "300", "100000", ""));
+	ranks[rank_count++] = traces_read(events.data, -1);
+	buffer_release(&events);
+	show(120, 60, CHARSET_BRAILLE);
+	type("3\r");
+	ck_assert(shows("1.00 µs – 2.61 µs"));
+}
+END_TEST
+
 START_TEST(of_several_gpus_the_overview_has_the_mean_and_each)
 {
 	ranks[rank_count++] = traces_read(TRACE_STEP("ProfilerStep#1", "0", "100") "," TRACE_KERNEL("k", "7", "0", "40",
@@ -616,6 +630,7 @@ int main(void)
 	tcase_add_test(tests, b_groups_the_operators_anew_and_back);
 	tcase_add_test(tests, operators_by_module_stand_below_the_module);
 	tcase_add_test(tests, a_limit_leaves_the_first_rows_of_any_order);
+	tcase_add_test(tests, small_bins_beside_a_long_duration_show_their_edges);
 	tcase_add_test(tests, of_several_gpus_the_overview_has_the_mean_and_each);
 	tcase_add_test(tests, ranks_without_a_gpu_explain_no_column_of_one_and_name_what_is_missing);
 	tcase_add_test(tests, a_search_goes_to_matches_around_the_end);
