@@ -287,7 +287,7 @@ START_TEST(without_a_run_it_says_how_to_get_batches)
 	stage_open(&stage, &options, 80, 24);
 	stage_play(&stage, 5);
 	stage_type(&stage, "2nN\rf");
-	ck_assert(stage_shows(&stage, "This process is not instrumented"));
+	ck_assert(stage_shows(&stage, "No instrumentation, and no loop found"));
 	stage_close(&stage);
 }
 END_TEST

@@ -464,14 +464,17 @@ static void begin_anew(struct stacks_loaders *loaders)
 	struct stacks_what what = { .is_chosen = loaders->wanted != NULL };
 	snprintf(what.text, sizeof what.text, "%s", loaders->wanted ? loaders->wanted : "loop");
 	stacks_steps_begin_anew(loaders->steps, &what);
-	loaders->is_other = loaders->is_begun = false;
-	loaders->looped_ns = 0;
 }
 
-static void withdraw(struct stacks_loaders *loaders)
+/* Until something is counted again, the steps are unknown, but for the loop that a person chose. */
+static void forget_steps(struct stacks_loaders *loaders, bool is_counted)
 {
-	stacks_steps_withdraw(loaders->steps);
-	loaders->is_withdrawn = loaders->is_begun = false;
+	if (loaders->is_other && (loaders->wanted || is_counted))
+		begin_anew(loaders);
+	else
+		stacks_steps_withdraw(loaders->steps);
+	loaders->is_other = loaders->is_withdrawn = loaders->is_begun = false;
+	loaders->looped_ns = 0;
 }
 
 static void begin_counting(struct stacks_loaders *loaders, const struct stacks_polled *polled, int64_t now_ns)
@@ -495,10 +498,8 @@ void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *run
 		loaders->poll_ns = INT64_MAX;
 		return;
 	}
-	if (loaders->is_other)
-		begin_anew(loaders);
-	if (loaders->is_withdrawn)
-		withdraw(loaders);
+	if (loaders->is_other || loaders->is_withdrawn)
+		forget_steps(loaders, polled->count > 0);
 	if (polled->count > 0 && !loaders->is_begun)
 		begin_counting(loaders, polled, now_ns);
 	if (polled->count > 0)
