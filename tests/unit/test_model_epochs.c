@@ -420,7 +420,7 @@ static struct record *loop_record(struct script *script, enum record_kind kind, 
 	return record;
 }
 
-static void open_loop(struct script *script, double at_s)
+static void open_loop_without_epochs(struct script *script, double at_s)
 {
 	struct record *opened = script_add(script, RECORD_RUN_OPENED, at_s);
 	opened->run = LOOP_RUN;
@@ -429,6 +429,11 @@ static void open_loop(struct script *script, double at_s)
 	opened->opened.abi = "counted";
 	opened->opened.pid = script_run(script)->pid;
 	opened->opened.is_live = true;
+}
+
+static void open_loop(struct script *script, double at_s)
+{
+	open_loop_without_epochs(script, at_s);
 	loop_record(script, RECORD_EPOCH_BEGIN, at_s)->epoch.index = 2;
 }
 
@@ -441,13 +446,18 @@ static void loop_state(struct script *script, const struct run_state *counted, d
 	record->state = state;
 }
 
-static void loop_pass(struct script *script, double at_s, uint64_t index)
+static void loop_batch(struct script *script, double at_s, uint64_t index)
 {
 	loop_record(script, RECORD_BATCH_BEGIN, at_s)->batch.index = index;
 	struct record *end = loop_record(script, RECORD_BATCH_END, at_s + 0.9);
 	end->batch.index = end->batch.number = index;
 	end->batch.begin_ns = script_ns(at_s);
 	end->batch.loss = NAN;
+}
+
+static void loop_pass(struct script *script, double at_s, uint64_t index)
+{
+	loop_batch(script, at_s, index);
 	loop_state(script,
 		&(struct run_state){ .epochs_planned = 5,
 			.batches_per_epoch = LOOP_LENGTH,
@@ -583,6 +593,39 @@ static void passes_beside_a_loop(struct script *script, uint32_t first, uint32_t
 	}
 }
 
+/* "for step in range(100):" takes its batches from passes over a DataLoader, which are published. */
+START_TEST(passes_within_a_loop_over_all_steps_have_its_progress)
+{
+	struct script script;
+	script_open(&script, NULL);
+	script_meta(&script, "epochs_are_passes", "True");
+	script_apply(&script, 0.5);
+	open_loop_without_epochs(&script, 1);
+	for (uint32_t i = 0; i < 20; i++) {
+		double at_s = 1 + (double)i;
+		const struct run_state state = { .epochs_begun = i / 8 + 1,
+			.epoch_index = i / 8,
+			.in_epoch = true,
+			.batches_per_epoch = 8,
+			.epoch_begin_ns = script_ns(1 + 8 * (double)(i / 8)),
+			.batches_in_epoch = i % 8,
+			.loss = NAN };
+		loop_batch(&script, at_s, i);
+		loop_state(&script, &(struct run_state){ .batches_per_epoch = 100, .loss = NAN }, at_s);
+		if (i % 8 == 0)
+			script_event(&script, RECORD_EPOCH_BEGIN, 0, at_s)->epoch.index = i / 8;
+		script_whole_batch(&script, at_s, at_s + 0.8, at_s + 0.95);
+		script_state(&script, &state);
+		script_apply(&script, at_s + 0.95);
+	}
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run_epoch_number(run, run->state.epochs_begun), 3);
+	ck_assert_double_eq_tol(run->run_done_ratio, 0.2, NEAR);
+	ck_assert_double_eq_tol(run->run_eta_s, 80, 5);
+	script_close(&script);
+}
+END_TEST
+
 /* Its first pass may be a later epoch of a resumed run, which the loop shows. */
 START_TEST(a_pass_has_no_number_while_its_loop_is_sought)
 {
@@ -686,6 +729,7 @@ int main(void)
 	tcase_add_test(tests, steps_without_epochs_have_those_of_the_loop_that_passes_with_them);
 	tcase_add_test(tests, withdrawn_epochs_are_those_of_the_loop);
 	tcase_add_test(tests, passes_within_an_epoch_of_the_loop_are_no_epochs);
+	tcase_add_test(tests, passes_within_a_loop_over_all_steps_have_its_progress);
 	tcase_add_test(tests, a_pass_has_no_number_while_its_loop_is_sought);
 	tcase_add_test(tests, passes_have_the_numbers_and_the_total_of_the_loop_around_them);
 	tcase_add_test(tests, passes_with_other_numbers_than_the_loop_are_no_epochs);

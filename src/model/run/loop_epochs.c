@@ -155,8 +155,13 @@ void run_take_loop_epochs(struct run *run, struct run *loop)
 	struct run_state *state = &run->state;
 	const struct run_state *counted = &loop->state;
 	bool had = run->has_loop_epochs;
-	bool has_length = loop->epoch_count > 0 || loop->state.batches_per_epoch > 0;
-	run->has_loop_epochs = !run->priv->publishes_epochs && has_length && agrees(run, loop);
+	bool has_length = loop->epoch_count > 0 || loop->state.batches_per_epoch > 0, agree = agrees(run, loop);
+	run->has_loop_epochs = !run->priv->publishes_epochs && has_length && agree;
+	/* "for step in range(100000):" around passes over a DataLoader. */
+	if (run->priv->publishes_epochs && !run->state.epochs_planned && loop->epoch_count == 0 && agree) {
+		run->run_done_ratio = loop->run_done_ratio;
+		run->run_eta_s = loop->run_eta_s;
+	}
 	if (!run->has_loop_epochs) {
 		if (had && !run->priv->publishes_epochs)
 			run_copy_epochs(run, NULL);

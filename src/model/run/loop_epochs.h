@@ -4,7 +4,8 @@
  * those of the loop that passes as often as it publishes steps. One whose epochs are passes over a DataLoader
  * (epochs_are_passes) takes the number of epochs from the loop around them, and the epoch of that loop's range if an
  * earlier run had the first ones. Passes of which an epoch of the loop has several (one for each client or task), or
- * which go on where it begins anew (folds), are no epochs: those of the loop are shown. */
+ * which go on where it begins anew (folds), are no epochs: those of the loop are shown. One whose passes are within a
+ * loop over all steps has the progress of that loop. */
 #ifndef PMTOP_MODEL_RUN_LOOP_EPOCHS_H
 #define PMTOP_MODEL_RUN_LOOP_EPOCHS_H
 
