@@ -44,7 +44,7 @@ EXPECTED = {
 # Of loops that no other is around; of a while loop from the comparison that ends it.
 TOTALS = {'while_own_batches': 100001, 'policy': 19999, 'plain': 1000000, 'cell': 20000, 'full_batch': 100000, 'progress': 50000, 'site-packages/library_iterator': 60000, 'site-packages/library_cycle': 60000}
 # Epochs of passes.py: whether their number is known at once, from the next pass on, or never.
-PASSES = {'unnamed': 'at once', 'called': 'at once', 'ranged': 'at once', 'ranged_elsewhere': 'never', 'endless': 'never', 'textless': 'at once', 'counter': 'at once', 'resumed': 'at once', 'resumed_at_none': 'at once',
+PASSES = {'unnamed': 'at once', 'called': 'at once', 'ranged': 'at once', 'ranged_elsewhere': 'never', 'endless': 'never', 'textless': 'at once', 'cut': 'at once', 'counter': 'at once', 'resumed': 'at once', 'resumed_at_none': 'at once',
           'counted': 'later', 'counted_after': 'later', 'uncounted': 'never', 'carried_on': 'never', 'carried_named': 'at once', 'carried_counted': 'later', 'carried_local': 'at once',
           'compared_before': 'later', 'compared_after': 'later', 'compared_elsewhere': 'never', 'compared_few': 'later', 'compared_property': 'later', 'carried_compared': 'later'}
 PASS_STEPS, APART = 80, 8      # of passes.py; its steps between two polls, of which the busiest machine so far had one 120 ms late

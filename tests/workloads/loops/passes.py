@@ -1,5 +1,6 @@
 """Epochs that no "for epoch in range(N)" counts: another variable, a resumed range, a while loop with and without a number, an item of a dict, a call in between, none."""
 import itertools
+import random
 import sys
 import time
 
@@ -64,6 +65,20 @@ def endless():
 
 def textless():
     exec(compile('for epoch in range(500):\n    one_pass(epoch + 1)', '<cell>', 'exec'), {'one_pass': one_pass})
+
+
+def one_cut(number):
+    batch, i = 0, 0
+    while i < 10 * STEPS:
+        work(number)
+        batch += 1
+        i += random.choice((9, 10, 11))
+
+
+def cut():
+    """Into sequences of random lengths, as AWD-LSTM's batches."""
+    for epoch in range(500):
+        one_cut(epoch + 1)
 
 
 class EpochCounter:

@@ -458,9 +458,11 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 	for (size_t i = 0; i < count; i++) {
 		const struct py_loop *loop = &loops->found[i];
 		struct seen *seen = seen_of(loops, loop, lines, owner, now_ns);
-		bool is_within = stacks_loop_is_variable(loop)
-			? has_moved_around(loops, seen)
-			: (moved && moved->code == loop->code && moved->depth < loop->depth) || is_of_new_call(loops, loop, caller);
+		/* Not an attribute, which goes on. */
+		bool is_new = !(stacks_loop_is_variable(loop) && loop->object) && is_of_new_call(loops, loop, caller);
+		bool is_within = is_new ||
+			(stacks_loop_is_variable(loop) ? has_moved_around(loops, seen)
+										   : moved && moved->code == loop->code && moved->depth < loop->depth);
 		bool is_anew = is_within || loop->position < seen->loop.position;
 		bool has_moved = note_position(seen, loop, is_within, now_ns);
 		seen->moved_ns = has_moved ? now_ns : seen->moved_ns;
