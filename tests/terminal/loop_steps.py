@@ -246,7 +246,7 @@ def calls_of_a_tf_function_are_steps(python):
 def what_a_loop_assigns_counts_it(python, way):
     """Where nothing else does, and the steps last some polls. A lower bound, since pmtop's first sight of the loop. The iterator of the next epoch may have the
     address of this one, and takes its time to deliver the first item."""
-    found, truth, _ = watch(python, 'opaque', 0, way, objects=40)
+    found, truth, _ = watch(python, 'opaque', 0, way, objects=120, until=lambda reported: len(reported['epochs']) > 2)
     assert found, 'no steps were inferred'
     first = found[0][1]['batch']['count']
     low_first, high_first = between(truth, found[0][0])

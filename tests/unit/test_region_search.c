@@ -50,10 +50,11 @@ END_TEST
 START_TEST(a_process_that_maps_nothing_is_searched_once_a_minute)
 {
 	mapped_bytes = 0;
-	ck_assert_uint_eq(search_until(1, 0, 59), 1);
+	ck_assert_uint_ge(search_until(1, 0, 1), 4);
+	ck_assert_uint_eq(search_until(1, 1, 59), 0);
 	ck_assert_uint_eq(search_until(1, 59, 119), 1);
 	searches.list[1].virtual_bytes = 0; /* what was found is not settled */
-	ck_assert_uint_eq(search_until(1, 119, 140), 1);
+	ck_assert_uint_ge(search_until(1, 119, 140), 1);
 }
 END_TEST
 

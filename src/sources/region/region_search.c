@@ -8,6 +8,8 @@
 #define MEMBER_MAX_NS (16 * NS_PER_S)
 /* A process may unmap as much as it maps. */
 #define ANYWAY_NS (60 * NS_PER_S)
+/* The size that is known may be so old. */
+#define SETTLED_NS (1 * NS_PER_S)
 /* A region has more. */
 #define CHANGE_BYTES (UINT64_C(32) << 10)
 
@@ -45,11 +47,13 @@ void region_searches_follow(struct region_searches *searches, const struct targe
 	searches->count = target->member_count;
 }
 
-static bool may_have_mapped(const struct region_search *search, uint64_t virtual_bytes, int64_t now_ns)
+static bool may_have_mapped(struct region_search *search, uint64_t virtual_bytes, int64_t now_ns)
 {
 	uint64_t before = search->virtual_bytes;
 	uint64_t change = virtual_bytes > before ? virtual_bytes - before : before - virtual_bytes;
-	return !before || !virtual_bytes || change >= CHANGE_BYTES || now_ns >= search->anyway_ns;
+	if (!before || !virtual_bytes || change >= CHANGE_BYTES)
+		search->changed_ns = now_ns;
+	return now_ns - search->changed_ns < SETTLED_NS || now_ns >= search->anyway_ns;
 }
 
 bool region_search_is_due(struct region_search *search, const struct target_member *member, int64_t now_ns)

@@ -17,7 +17,7 @@ struct region_search {
 	uint64_t start_ticks;
 	unsigned generation;
 	int64_t next_ns, interval_ns, interval_max_ns;
-	int64_t anyway_ns;
+	int64_t anyway_ns, changed_ns;
 	uint64_t virtual_bytes; /* at the last search; 0 = unknown, or what was found then is not settled */
 };
 

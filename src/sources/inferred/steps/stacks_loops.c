@@ -426,17 +426,20 @@ static bool has_moved_around(const struct stacks_loops *loops, const struct seen
 
 /* The sampled frame nearest to the outermost one of which a loop has gone on since the reading before; 0 = none: what
  * it called then has returned. */
-static size_t moved_caller(struct stacks_loops *loops, size_t count)
+static size_t moved_caller(struct stacks_loops *loops, size_t count, bool *is_epoch)
 {
 	size_t found = 0;
+	*is_epoch = false;
 	for (size_t i = 0; i < count; i++) {
 		const struct py_loop *loop = &loops->found[i];
 		const struct seen *seen = find_seen(loops, loop);
 		bool is_counted = !stacks_loop_is_variable(loop) || (loop->is_sum && loop->is_by_same);
 		if (seen && is_counted && !loop->is_in_generator && loop->has_position && seen->loop.has_position &&
 			loop->frame == seen->loop.frame && loop->position > seen->loop.position &&
-			!stacks_loop_is_of_standard_library(seen) && loop->frame_index > found)
+			!stacks_loop_is_of_standard_library(seen) && loop->frame_index > found) {
 			found = loop->frame_index;
+			*is_epoch = seen->is_epoch;
+		}
 	}
 	return found;
 }
@@ -454,12 +457,15 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 	const struct py_loop *moved = NULL; /* the outermost loop of the frame that has gone on */
 	size_t count = py_loops_read(loops->reader, sample, loops->found, PY_LOOPS_MAX);
 	count += count < PY_LOOPS_MAX && stacks_loops_changes_read(loops, sample, &loops->found[count], now_ns);
-	size_t caller = moved_caller(loops, count);
+	bool is_epoch;
+	size_t caller = moved_caller(loops, count, &is_epoch);
 	for (size_t i = 0; i < count; i++) {
 		const struct py_loop *loop = &loops->found[i];
 		struct seen *seen = seen_of(loops, loop, lines, owner, now_ns);
-		/* Not an attribute, which goes on. */
-		bool is_new = !(stacks_loop_is_variable(loop) && loop->object) && is_of_new_call(loops, loop, caller);
+		/* An attribute goes on. Other ints may count the iterations of a search within a step, say, unless training is
+		 * seen or the caller has epochs. */
+		bool may_be_new = !stacks_loop_is_variable(loop) || (!loop->object && (loops->has_torch || is_epoch));
+		bool is_new = may_be_new && is_of_new_call(loops, loop, caller);
 		bool is_within = is_new ||
 			(stacks_loop_is_variable(loop) ? has_moved_around(loops, seen)
 										   : moved && moved->code == loop->code && moved->depth < loop->depth);
