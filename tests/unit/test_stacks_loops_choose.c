@@ -453,6 +453,18 @@ START_TEST(epochs_around_a_loop_without_a_position_are_no_steps_without_torch)
 END_TEST
 
 /* As ultralytics: `while True: epoch += 1; stop = ...; for i, batch in bar`. The optimizer was hardly sampled. */
+/* "for _ in range(1):" in "while self.iter < self.max_iters:", as in mmcv's runner. */
+START_TEST(a_loop_of_one_item_has_no_steps)
+{
+	const struct seen *all = add(0, "for _ in range(max_iters):", PY_LOOP_RANGE, 1000);
+	struct seen *one = add(1, "for _ in range(iters):", PY_LOOP_RANGE, 1);
+	one->loop.position = 1;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), all);
+	one->loop.length = 100;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), one);
+}
+END_TEST
+
 START_TEST(a_short_loop_in_a_loop_that_counts_epochs_accumulates_nothing)
 {
 	struct seen *outer = add(0, "while True:", PY_LOOP_INT, 0);
@@ -573,6 +585,7 @@ int main(void)
 	tcase_add_test(tests, a_reason_needs_most_of_many_readings_and_no_steps);
 	tcase_add_test(tests, a_chosen_line_without_a_loop_is_the_reason);
 	tcase_add_test(tests, a_loop_around_a_loader_has_no_steps);
+	tcase_add_test(tests, a_loop_of_one_item_has_no_steps);
 	tcase_add_test(tests, a_short_loop_in_a_loop_that_counts_epochs_accumulates_nothing);
 	tcase_add_test(tests, a_loop_goes_on_to_be_counted_by_what_counts_it);
 	tcase_add_test(tests, a_bar_of_images_counts_no_steps);

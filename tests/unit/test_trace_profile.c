@@ -359,7 +359,7 @@ START_TEST(of_a_gpu_whose_clock_differs_from_the_cpus_nothing_is_said_of_both)
 	ck_assert_int_eq(all->idle.steps[0].busy_ns, -1);
 	ck_assert_uint_eq(kernel("k")->delay_count, 0);
 	ck_assert_str_eq(profile_analysis_loss(all, loss, sizeof loss),
-		"the GPU's clock differs from the CPU's: causes of idleness, launch delays and the GPU in steps are unknown");
+		"the GPU's clock differs from the CPU's: idle causes and launch delays are unknown");
 	/* The error of a conversion. */
 	read_events(CALL("cudaLaunchKernel", "10000", "5", "1") "," KERNEL("k", "7", "9998", "50", "\"correlation\":1"));
 	ck_assert(all->idle.gpus[0].has_split);

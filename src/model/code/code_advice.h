@@ -14,7 +14,7 @@ struct model;
 void code_write_advice(const struct model *model, char *out, size_t size);
 /* Why pmtop infers no steps: a clause. */
 const char *code_why_no_steps(const struct model *model);
-/* The same as a panel of batches says it when it has none. */
+/* What a panel of batches says while there are none. */
 const char *code_why_no_batch(const struct model *model);
 /* Why the region could not be read; NULL: it was, or there is none. */
 const struct missing *code_refused_region(const struct model *model);

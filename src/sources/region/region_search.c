@@ -8,7 +8,7 @@
 #define MEMBER_MAX_NS (16 * NS_PER_S)
 /* A process may unmap as much as it maps. */
 #define ANYWAY_NS (60 * NS_PER_S)
-/* The size that is known may be so old. */
+/* The size as last read may be that old. */
 #define SETTLED_NS (1 * NS_PER_S)
 /* A region has more. */
 #define CHANGE_BYTES (UINT64_C(32) << 10)

@@ -142,9 +142,7 @@ const char *profile_analysis_loss(const struct profile_analysis *analysis, char 
 	else if (why[0])
 		say(out, size, "%s: figures may be wrong; copy the file again", why);
 	if (profile->has_skewed_clock)
-		say(out, size,
-			"the GPU's clock differs from the CPU's: causes of idleness, launch delays and the GPU in steps are "
-			"unknown");
+		say(out, size, "the GPU's clock differs from the CPU's: idle causes and launch delays are unknown");
 	say_left_out(profile, out, size);
 	if (analysis->idle.streams_left_out)
 		say(out, size, "GPUs beyond the first %d (%" PRIu32 " stream%s) are left out", PROFILE_GPUS_MAX,
