@@ -56,6 +56,8 @@ JOINED_S = 5                   # attached so late: in the third pass or later
 FROM_START = {'carried_on'}    # attached at once
 CHOSEN_STEPS = 8
 EPOCH_STEPS = 100              # of an epoch of held.py, handed_on.py, tf_calls.py, train_accuracy.py, ignite_accuracy.py and lightning_iterable.py
+WHOLE_STEPS = 400               # of whole.py
+EPOCHS_TO_KNOW = {'accumulated': 5, 'epochs': 3}   # before, more epochs are planned than the run has, or more batches of one
 WORKFLOW_STEPS = 100000        # planned in workflow.py
 NEXT_S = 2                     # after which the loop that follows another one is counted
 # What unseen.py does, and why it has no steps.
@@ -272,6 +274,18 @@ def kinds_of_work_are_no_epochs(python, *iterations):
         assert low[1] - 10 <= reported.get('run_done_ratio', high[1] / WORKFLOW_STEPS) * WORKFLOW_STEPS <= high[1] + 2, (low, high, reported['run_done_ratio'])
 
 
+def the_end_of_the_run_is_known(python, way):
+    """By the int that counts its steps, also where pmtop counts other ones; or, where that begins anew with each epoch, by the epochs, which end early."""
+    found, truth, _ = watch(python, 'whole', JOINED_S, way, objects=40, until=lambda last: len(last['epochs']) > EPOCHS_TO_KNOW.get(way, 0) and 'run_done_ratio' in last)
+    assert found and 'run_done_ratio' in found[-1][1], found and found[-1][1]
+    for now, reported in found:
+        low, high = between(truth, now)
+        done = reported.get('run_done_ratio', high[1] / WHOLE_STEPS) * WHOLE_STEPS
+        assert done <= high[1] + 3, (low, high, reported['run_done_ratio'])
+        assert reported['batch'].get('total', WHOLE_STEPS) == WHOLE_STEPS, reported['batch']
+    assert done >= low[1] - 3, (low, done)
+
+
 def a_loss_is_read_where_it_is_a_float(python):
     """losses.py sets it in each tenth step."""
     found, truth, _ = watch(python, 'losses', 0)
@@ -403,6 +417,8 @@ def checks():
         add(BUSY, 'what a loop assigns, torch', what_a_loop_assigns_counts_it, TORCH, 'torch')
         add(BUSY, 'one kind of work', kinds_of_work_are_no_epochs, TORCH, '1')
         add(BUSY, 'two kinds of work', kinds_of_work_are_no_epochs, TORCH, '50', '10')
+        for way in ('around', 'within', 'accumulated', 'attribute', 'epochs'):
+            add(BUSY, f'the whole run, {way}', the_end_of_the_run_is_known, TORCH, way)
         add(BUSY, 'Lightning without a DataLoader', steps_of_lightning_without_a_dataloader, TORCH)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)

@@ -369,6 +369,67 @@ START_TEST(epochs_whose_batches_are_lower_bounds_are_no_estimate_of_the_next)
 }
 END_TEST
 
+START_TEST(epochs_that_end_before_their_plan_are_the_length_of_the_next)
+{
+	struct script script;
+	script_open(&script, NULL);
+	struct run_state state = { .epochs_planned = 4, .batches_per_epoch = 100, .loss = NAN };
+	script_state(&script, &state);
+	double at_s = 1, step_s[12] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+	for (uint32_t e = 0; e < 3; e++) {
+		script_epoch(&script, RECORD_EPOCH_BEGIN, at_s, e);
+		at_s = script_steps(&script, at_s + 0.1, step_s, 5);
+		script_apply(&script, at_s + 0.1);
+		/* The first may go on to its end. */
+		ck_assert_double_eq_tol(script_run(&script)->epoch_done_ratio, e ? 0.5 : 0.05, NEAR);
+		ck_assert_uint_eq(script_run(&script)->epoch_length, e ? 10 : 100);
+		at_s = script_steps(&script, at_s + 0.2, step_s, 5);
+		script_epoch(&script, RECORD_EPOCH_END, at_s + 0.1, e);
+		at_s += 0.2;
+	}
+	script_apply(&script, at_s);
+	ck_assert_double_eq_tol(script_run(&script)->run_eta_s, 10.5, 0.5);
+	script_epoch(&script, RECORD_EPOCH_BEGIN, at_s, 3);
+	at_s = script_steps(&script, at_s + 0.1, step_s, 12);
+	script_apply(&script, at_s + 0.1);
+	ck_assert(isnan(script_run(&script)->epoch_done_ratio));
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(what_counts_all_steps_ends_the_run_unless_its_epochs_do_before)
+{
+	struct {
+		uint32_t epochs;
+		uint64_t before, planned;
+		double done;
+	} const cases[] = { { 0, 0, 100, 0.1 }, { 0, 40, 100, 0.5 }, { 1000, 0, 100, 0.1 }, { 2, 0, 100, 0.25 },
+		{ 2, 0, 5, 0.25 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct script script;
+		script_open(&script, NULL);
+		struct run_state state = { .epochs_planned = cases[i].epochs,
+			.batches_per_epoch = 20,
+			.steps_before = cases[i].before,
+			.steps_planned = cases[i].planned,
+			.loss = NAN };
+		script_state(&script, &state);
+		script_epoch(&script, RECORD_EPOCH_BEGIN, 1, 0);
+		double steps[10];
+		for (int step = 0; step < 10; step++)
+			steps[step] = 0.2;
+		double at_s = script_steps(&script, 1.1, steps, 10);
+		script_apply(&script, at_s);
+		const struct run *run = script_run(&script);
+		ck_assert_double_eq_tol(run->run_done_ratio, cases[i].done, NEAR);
+		ck_assert_double_eq_tol(run->run_eta_s, 2 * (1 / cases[i].done - 1) * (1 + (double)cases[i].before / 10), 1.5);
+		bool is_whole = cases[i].before == 0 && cases[i].planned >= 10;
+		ck_assert_uint_eq(run_batches_planned(run), is_whole ? cases[i].planned : 0);
+		script_close(&script);
+	}
+}
+END_TEST
+
 START_TEST(batches_without_epochs_have_a_plan_too)
 {
 	struct script script;
@@ -724,6 +785,8 @@ int main(void)
 	tcase_add_test(tests, unknown_plan_makes_no_estimate_in_the_first_epoch);
 	tcase_add_test(tests, an_epoch_that_pmtop_joined_has_no_length);
 	tcase_add_test(tests, epochs_whose_batches_are_lower_bounds_are_no_estimate_of_the_next);
+	tcase_add_test(tests, epochs_that_end_before_their_plan_are_the_length_of_the_next);
+	tcase_add_test(tests, what_counts_all_steps_ends_the_run_unless_its_epochs_do_before);
 	tcase_add_test(tests, batches_without_epochs_have_a_plan_too);
 	tcase_add_test(tests, epochs_of_validation_do_not_count_as_epochs_of_the_plan);
 	tcase_add_test(tests, steps_without_epochs_have_those_of_the_loop_that_passes_with_them);

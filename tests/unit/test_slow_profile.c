@@ -208,7 +208,7 @@ static struct pattern_next next_of(const struct pattern *pattern)
 START_TEST(a_period_that_restarts_in_each_epoch_is_followed_into_the_next)
 {
 	steps.epoch_length = 150;
-	steps.run.state.batches_per_epoch = 150;
+	steps.run.epoch_length = 150;
 	train(1331, each_60th_of_150); /* the newest: index 130 of its epoch; after 120 comes the next epoch's first */
 	const struct pattern *pattern = &steps.patterns.list[0];
 	ck_assert(pattern->is_by_index);

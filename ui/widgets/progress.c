@@ -133,7 +133,7 @@ static void batch_cell(const struct scene *scene, const struct run *run, char *o
 	const struct run_state *state = &run->state;
 	char planned[NUMBER_SIZE];
 	uint64_t count = state->epochs_begun > 0 ? state->batches_in_epoch : run_main(run)->count;
-	uint64_t total = run_has_epochs(run) ? state->batches_per_epoch : run_batches_planned(run);
+	uint64_t total = run_has_epochs(run) ? run->epoch_length : run_batches_planned(run);
 	int width = snprintf(planned, sizeof planned, "%llu", (unsigned long long)total);
 	if (!is_main_mode(run, state->mode))
 		validation_cell(run, out, size);
@@ -207,9 +207,9 @@ static void draw_bar(struct canvas *canvas, int x, int y, int width, double rati
 /* Between two epochs, and after the last, the ratio of the epoch that ended. */
 static double epoch_ratio(const struct run *run)
 {
-	if (!isnan(run->epoch_done_ratio) || run->state.batches_per_epoch == 0)
+	if (!isnan(run->epoch_done_ratio) || run->epoch_length == 0)
 		return run->epoch_done_ratio;
-	return (double)run->state.batches_in_epoch / (double)run->state.batches_per_epoch;
+	return (double)run->state.batches_in_epoch / (double)run->epoch_length;
 }
 
 static void draw_second_line(
@@ -269,7 +269,7 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 	if (!run_has_epochs(run))
 		draw_bar(canvas, rect.x + label_width, rect.y, bar, run->run_done_ratio, run_batches_planned(run) > 0);
 	else
-		draw_bar(canvas, rect.x + label_width, rect.y, bar, epoch_ratio(run), run->state.batches_per_epoch > 0);
+		draw_bar(canvas, rect.x + label_width, rect.y, bar, epoch_ratio(run), run->epoch_length > 0);
 	if (rect.height > 1 && run_has_epochs(run)) {
 		canvas_text(canvas, rect.x, rect.y + 1, rect.width, ROLE_STRONG, "Run");
 		draw_bar(canvas, rect.x + label_width, rect.y + 1, bar, run->run_done_ratio, run->state.epochs_planned > 0);

@@ -435,7 +435,7 @@ static bool is_accumulation(const struct comparison *comparison, struct pattern 
 static bool is_epoch_length(const struct comparison *comparison, struct pattern *pattern)
 {
 	const struct steps *steps = comparison->steps;
-	double length = (double)steps->run->state.batches_per_epoch;
+	double length = (double)steps->run->epoch_length;
 	if (length <= 0 && steps->epoch_count > 2)
 		length =
 			steps->epochs[steps->epoch_count - 1].first_position - steps->epochs[steps->epoch_count - 2].first_position;

@@ -18,8 +18,7 @@ static const struct batch *newest_batch(const struct track *track)
 /* Batches of an epoch; 0 = unknown. */
 static uint64_t epoch_length(const struct run *run, const struct pattern *pattern)
 {
-	return pattern->is_epoch_first && pattern->period >= 1 ? (uint64_t)llround(pattern->period)
-														   : run->state.batches_per_epoch;
+	return pattern->is_epoch_first && pattern->period >= 1 ? (uint64_t)llround(pattern->period) : run->epoch_length;
 }
 
 static double seconds_between(const struct batch *from, const struct batch *to)

@@ -163,8 +163,8 @@ static double epoch_length(const struct steps *steps)
 {
 	double lengths[EPOCHS_SEEN_MAX];
 	size_t count = 0;
-	if (steps->run->state.batches_per_epoch)
-		return (double)steps->run->state.batches_per_epoch;
+	if (steps->run->epoch_length)
+		return (double)steps->run->epoch_length;
 	for (size_t i = 1; i < steps->epoch_count; i++)
 		lengths[count++] = (double)(steps->epochs[i].first_position - steps->epochs[i - 1].first_position);
 	return round(median_of(lengths, count));

@@ -402,8 +402,8 @@ static void set_growth_per_epoch(struct memory *memory, const struct run *run)
 		}
 		next = epoch;
 	}
-	if (run->state.batches_per_epoch)
-		memory->growth_per_epoch = memory->slope_per_batch * (double)run->state.batches_per_epoch;
+	if (run->epoch_length)
+		memory->growth_per_epoch = memory->slope_per_batch * (double)run->epoch_length;
 }
 
 /* Files are judged only if nothing else grows: the kernel reclaims their pages when memory is short. */

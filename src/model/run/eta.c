@@ -2,13 +2,15 @@
  *
  * Epoch: the batches that are still to come, at the mean of the last 200 steps, and what the epochs before took beyond
  * their steps (validation, checkpoints) less what this one has taken already. How many batches: the plan's, or the
- * epoch's before. Run: this epoch's rest, then the epochs to come at the mean of the last ten epochs, begin to begin;
- * while none is complete, at this one's expected length. Epochs of other modes do not count. */
+ * epoch's before; also if that one ended before its plan did, as with a `break`. Run: this epoch's rest, then the
+ * epochs to come at the mean of the last ten epochs, begin to begin; while none is complete, at this one's expected
+ * length. Epochs of other modes do not count. */
 #include "src/model/run/eta.h"
 
 #include "src/model/run/run_private.h"
 
-enum { EPOCHS_RECENT = 10 };
+/* The last batches of an epoch that a `break` ends may not be seen. */
+enum { EPOCHS_RECENT = 10, MISSED_MAX = 2 };
 
 /* Means over completed epochs of the main mode. */
 struct past {
@@ -17,6 +19,8 @@ struct past {
 	double beyond_steps_s;  /* mean time within an epoch that is no step */
 	double pause_s;         /* mean, from end to the next begin */
 	uint64_t batches;       /* of the latest */
+	uint64_t cut;           /* most batches of the latest ones that all ended before their plan did; 0 = none did */
+	bool is_whole;          /* one before did not */
 	uint32_t others_before; /* number of retained epochs of other modes */
 };
 
@@ -46,6 +50,9 @@ static void add_past_epoch(
 	if (isnan(epoch->total_s))
 		return;
 	past->epochs++;
+	past->is_whole |= epoch->planned != run->state.batches_per_epoch || epoch->batches + MISSED_MAX >= epoch->planned;
+	if (!past->is_whole && epoch->batches > past->cut)
+		past->cut = epoch->batches;
 	past->beyond_steps_s += beyond_steps(run, epoch);
 	if (!next)
 		return;
@@ -94,7 +101,7 @@ static void refresh_epoch(struct run *run, const struct epoch *epoch, const stru
 {
 	/* Counts that are lower bounds say nothing about the length of an epoch. */
 	uint64_t before = run_inferred(run).is_at_least ? 0 : past->batches;
-	uint64_t planned = run->state.batches_per_epoch ? run->state.batches_per_epoch : before;
+	uint64_t planned = run->epoch_length || past->cut ? run->epoch_length : before;
 	if (planned == 0 || epoch->batches > planned)
 		return;
 	run->epoch_done_ratio = (double)epoch->batches / (double)planned;
@@ -125,16 +132,27 @@ static double expected_s(const struct run *run, const struct epoch *last)
 	return so_far_s + (last->end_ns ? 0 : run->epoch_eta_s);
 }
 
-void run_refresh_eta(struct run *run, int64_t now_ns)
+/* What counts the steps of all epochs to an end: it ends the run, if its epochs do not end it before. */
+static void refresh_whole(struct run *run)
 {
-	run->epoch_done_ratio = run->epoch_eta_s = run->run_done_ratio = run->run_eta_s = NAN;
-	if (run->epoch_count == 0) {
-		refresh_without_epochs(run);
+	const struct run_state *state = &run->state;
+	uint64_t done = state->steps_before + run_main(run)->count;
+	if (!state->steps_planned || done > state->steps_planned)
 		return;
-	}
+	double eta_s = (double)(state->steps_planned - done) * baseline_step(run);
+	if (run->run_eta_s <= eta_s)
+		return;
+	run->run_done_ratio = (double)done / (double)state->steps_planned;
+	run->run_eta_s = run->priv->closed_ns ? NAN : eta_s;
+}
+
+static void refresh_epochs(struct run *run, int64_t now_ns)
+{
 	uint32_t mode = run_main(run)->mode;
 	struct past past = read_back(run, mode);
 	const struct epoch *last = &run->epochs[run->epoch_count - 1], *epoch = running_epoch(run, mode);
+	if (past.cut)
+		run->epoch_length = epoch && epoch->batches > past.cut ? 0 : past.cut;
 	if (epoch)
 		refresh_epoch(run, epoch, &past);
 	double begun =
@@ -151,4 +169,15 @@ void run_refresh_eta(struct run *run, int64_t now_ns)
 	 * over. */
 	double over_s = epoch ? 0 : fmin(past.pause_s, between_times(last->end_ns, now_ns));
 	run->run_eta_s = (epoch ? run->epoch_eta_s : 0) + (to_come > 0 ? to_come * length_s - over_s : 0);
+}
+
+void run_refresh_eta(struct run *run, int64_t now_ns)
+{
+	run->epoch_done_ratio = run->epoch_eta_s = run->run_done_ratio = run->run_eta_s = NAN;
+	run->epoch_length = run->state.batches_per_epoch;
+	if (run->epoch_count == 0)
+		refresh_without_epochs(run);
+	else
+		refresh_epochs(run, now_ns);
+	refresh_whole(run);
 }

@@ -119,8 +119,11 @@ bool run_has_epochs(const struct run *run)
 
 uint64_t run_batches_planned(const struct run *run)
 {
-	uint64_t planned = run_has_epochs(run) ? 0 : run->state.batches_per_epoch;
-	return planned >= run_main(run)->count ? planned : 0;
+	const struct run_state *state = &run->state;
+	uint64_t count = run_main(run)->count;
+	bool is_whole = state->steps_planned > 0 && state->steps_before == 0;
+	uint64_t planned = is_whole ? state->steps_planned : run_has_epochs(run) ? 0 : state->batches_per_epoch;
+	return planned >= count ? planned : 0;
 }
 
 struct inferred run_inferred(const struct run *run)

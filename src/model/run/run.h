@@ -186,6 +186,7 @@ struct epoch {
 	double total_s;              /* from its begin to its end, or to now */
 	double mean_s, min_s, max_s; /* of its batch times */
 	struct allocator allocator;  /* when it ended */
+	uint64_t planned;            /* batches, when it ended; 0 = unknown */
 };
 
 /* All batches of one mode.
@@ -295,6 +296,9 @@ struct run {
 	uint64_t lost_events, before_attach_events, refused_events;
 	uint64_t refused_for[REFUSAL_COUNT]; /* refusals.h */
 	struct requests *requests;           /* requests.h; NULL: no requests */
+	/* Batches of an epoch: as planned, or as many as the epoch before had if it ended before its plan did. 0 = unknown.
+	 */
+	uint64_t epoch_length;
 	/* NAN = unknown; the ETA includes validation and checkpoints */
 	double epoch_done_ratio, epoch_eta_s, run_done_ratio, run_eta_s;
 	/* private */

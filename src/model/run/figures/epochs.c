@@ -68,6 +68,7 @@ static void end_epoch(const struct run *run, struct epoch *epoch, int64_t time_n
 {
 	epoch->end_ns = time_ns;
 	epoch->allocator = run_allocator(run);
+	epoch->planned = run->state.batches_per_epoch;
 }
 
 void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns)

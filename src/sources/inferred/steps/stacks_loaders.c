@@ -84,7 +84,8 @@ static bool has_steps(struct stacks_loaders *loaders, const struct py_counted *c
 	if (!stacks_loops_calls_next(loaders->loops, counted))
 		return true;
 	loaders->called_ns = loaders->called_ns ? loaders->called_ns : now_ns;
-	return now_ns - loaders->called_ns >= LOOP_WAIT_NS && !has_loop(loaders);
+	return now_ns - loaders->called_ns >= LOOP_WAIT_NS && !has_loop(loaders) &&
+		!stacks_loops_fetches(loaders->loops, counted);
 }
 
 /* Whether next() is known to fetch the batches of one of these passes, and the loop in which it does is not found yet.
@@ -330,6 +331,7 @@ static void leave_pass(struct stacks_loaders *loaders, const struct py_counted *
 	if (!loaders->taken_serial || loaders->taken_serial != counted->serial)
 		return;
 	loaders->taken_serial = 0;
+	loaders->is_taken_for_now = false;
 	loaders->is_other = true;
 }
 
@@ -351,7 +353,10 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		stacks_evidence_judge(&loaders->evidence, copy, now_ns);
 		if (is_awaited)
 			leave_undecided(copy);
-		loaders->taken_serial = copy->evaluates ? loaders->taken_serial : copy->serial;
+		if (!copy->evaluates) {
+			loaders->taken_serial = copy->serial;
+			loaders->is_taken_for_now = stacks_loops_calls_next(loaders->loops, copy);
+		}
 		loaders->training_serial = copy->trains && !copy->is_over ? copy->serial : loaders->training_serial;
 		copy->evaluates |= !copy->trains && loop_trains(loaders);
 		bool is_late = loaders->trained_ns && copy->found_ns - loaders->trained_ns > MISSED_NS;
@@ -369,6 +374,9 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 	judge_nested(out);
 	out->count = stacks_companions_remove(&loaders->companions, out->counted, out->count, now_ns);
 	note_quiet(loaders, out, now_ns);
+	for (size_t i = 0; i < out->count; i++)
+		if (loaders->loops && out->counted[i].serial == loaders->taken_serial && !out->counted[i].is_over)
+			stacks_whole_poll(&loaders->whole, loaders->loops, &out->counted[i], now_ns);
 	return is_any_left && status == STATUS_OK;
 }
 
@@ -392,8 +400,12 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	if (!count || (loaders->has_loader && loaders->is_other))
 		return;
 	out->counted[out->count] = *counted;
-	if (!loaders->has_loader && counted->yielded > counted->base)
+	if (!loaders->has_loader && counted->yielded > counted->base) {
 		loaders->looped_ns = now_ns;
+		loaders->is_other |= loaders->is_taken_for_now;
+		loaders->is_taken_for_now = false;
+	}
+	stacks_whole_take(&loaders->whole, loaders->loops);
 	if (loop.has_training)
 		judge_loop(loaders, &out->counted[out->count], now_ns);
 	out->count++;
@@ -473,6 +485,7 @@ static void forget_steps(struct stacks_loaders *loaders, bool is_counted)
 		begin_anew(loaders);
 	else
 		stacks_steps_withdraw(loaders->steps);
+	loaders->whole = (struct stacks_whole){ 0 };
 	loaders->is_other = loaders->is_withdrawn = loaders->is_begun = false;
 	loaders->looped_ns = 0;
 }
@@ -506,6 +519,9 @@ void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *run
 		stacks_steps_describe(loaders->steps, &polled->what);
 	stacks_steps_note_loss(loaders->steps, loaders->loss, loaders->loss_ns);
 	stacks_steps_take(loaders->steps, polled->counted, polled->count, polled->texts, now_ns);
+	if (loaders->whole.is_new)
+		stacks_steps_note_whole(loaders->steps, loaders->whole.done, loaders->whole.planned, loaders->whole.each);
+	loaders->whole.is_new = false;
 	if (loaders->poll_ns != INT64_MAX)
 		loaders->poll_ns = stacks_steps_next_ns(loaders->steps, now_ns);
 }

@@ -12,6 +12,7 @@
 #include "src/sources/choices.h"
 #include "src/sources/inferred/steps/stacks_loops_list.h"
 #include "src/sources/inferred/steps/stacks_steps.h"
+#include "src/sources/inferred/steps/stacks_whole.h"
 #include "src/sources/python/counters/py_counter.h"
 
 enum { STACKS_RUNS_MAX = 64 };
@@ -64,12 +65,14 @@ struct stacks_loaders {
 	} place;                  /* where batches are fetched */
 	uint64_t training_serial; /* of the pass that was last seen to train */
 	uint64_t taken_serial;    /* of the newest pass whose batches were taken for steps; 0 = none */
+	bool is_taken_for_now;    /* until a loop is found that fetches them */
 	int64_t called_ns;        /* when the first pass was found whose batches next() fetches; 0 = none yet */
 	struct stacks_evidence evidence;
 	struct stacks_companions companions;
 	struct stacks_limits limits;
 	struct stacks_known_epoch epoch;
 	struct stacks_span span;
+	struct stacks_whole whole;
 	uint64_t spanning;   /* serial of a pass with batches of several epochs: a loop has the steps; 0 = none */
 	int64_t spanning_ns; /* since when that is known */
 	double loss;         /* as last read; NAN = none */

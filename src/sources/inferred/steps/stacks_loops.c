@@ -490,7 +490,8 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 static void take_steps(struct stacks_loops *loops, struct seen *steps)
 {
 	const struct seen *before = loops->steps;
-	loops->end = 0;
+	loops->end = loops->whole = 0;
+	loops->is_whole = false;
 	loops->pace.seen = NULL;
 	loops->pace.votes = loops->pace.reads = 0;
 	loops->across = (struct stacks_across){ 0 };

@@ -27,6 +27,9 @@ static uint64_t find_end(struct stacks_loops *loops, struct seen *seen)
 	if (!seen->is_placed)
 		seen->is_behind = bound.is_behind;
 	seen->is_placed = true;
+	uint64_t last = bound.has_end ? bound.end : bound.outer_end;
+	loops->whole = last > seen->first_step ? last - seen->first_step : 0;
+	loops->is_whole = bound.outer_end > 0;
 	return bound.has_end && bound.end > seen->first_step ? bound.end - seen->first_step : 0;
 }
 
@@ -107,6 +110,15 @@ static uint64_t end_of_int(struct stacks_loops *loops, struct seen *steps)
 	if (!end)
 		end = find_end_by_pace(loops, steps);
 	return end || !loops->pace.seen ? end : loops->end;
+}
+
+uint64_t stacks_loops_whole(const struct stacks_loops *loops, uint64_t *done)
+{
+	const struct seen *steps = loops->steps;
+	bool is_it = loops->is_running && steps->loop.kind == PY_LOOP_INT && steps->restarts == 0 &&
+		(loops->across.is_on || loops->is_whole);
+	*done = is_it ? stacks_loop_position(steps) : 0;
+	return is_it && loops->whole >= *done ? loops->whole : 0;
 }
 
 void stacks_loops_find_end(struct stacks_loops *loops)

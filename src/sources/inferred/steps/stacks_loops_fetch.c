@@ -87,6 +87,12 @@ bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted
 	return is_generator_of_next(loops, counted);
 }
 
+bool stacks_loops_fetches(const struct stacks_loops *loops, const struct py_counted *counted)
+{
+	const struct seen *steps = stacks_loops_is_running(loops) ? loops->steps : NULL;
+	return steps && counted->code && (steps->loop.code == counted->code || steps->loop.code == counted->caller_code);
+}
+
 static bool is_noted(const struct stacks_loops *loops, uint64_t code, int line, unsigned depth)
 {
 	for (size_t i = 0; i < loops->around_count; i++)

@@ -10,6 +10,8 @@ bool stacks_loops_is_recut(struct stacks_loops *loops, const struct py_counted *
 /* Whether the program itself, in no loop over the loader, fetches its batches by next(), or may do so: that is not
  * known before a sample has found where they are fetched. */
 bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted);
+/* Whether the function that does so has the loop that counts the steps, which runs. */
+bool stacks_loops_fetches(const struct stacks_loops *loops, const struct py_counted *counted);
 /* Whether this pass, which is over, has had all its batches: no loop of its function has a `break`, and another one of
  * these passes has begun since, so that no exception has ended the program. */
 bool stacks_loops_is_exhausted(

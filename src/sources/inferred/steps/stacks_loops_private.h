@@ -124,7 +124,11 @@ struct stacks_loops {
 	uint64_t base, yielded, before; /* as in struct py_counted */
 	uint64_t origin;                /* yielded where the position is 0, modulo 2^64 */
 	uint64_t length;                /* of the pass; 0 = unknown */
-	uint64_t end;                   /* of an int that counts the steps: how many there are in all; 0 = unknown */
+	/* Of an int that counts the steps: how many there are in all; the same, when a loop around theirs ends. 0 =
+	 * unknown.
+	 */
+	uint64_t end, whole;
+	bool is_whole; /* a loop around theirs ends so */
 	/* Of an int that ends the step loop, beside the one that counts the steps: how much it advances with each. */
 	struct {
 		const struct seen *seen;

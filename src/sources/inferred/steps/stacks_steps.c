@@ -492,6 +492,29 @@ void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *coun
 
 void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns) { steps->epoch_until_ns = until_ns; }
 
+/* Of training, as last polled, and the one in progress. */
+static uint64_t count_polled(const struct stacks_steps *steps)
+{
+	uint64_t count = steps->counted[MODE_TRAIN] + (steps->state.in_batch && steps->mode == MODE_TRAIN);
+	for (const struct epoch *epoch = steps->epochs; epoch < steps->epochs + steps->epoch_count; epoch++)
+		if (epoch->mode == MODE_TRAIN && epoch->yielded > epoch->emitted)
+			count += epoch->yielded - epoch->emitted;
+	return count;
+}
+
+static bool is_near(uint64_t a, uint64_t b, uint64_t slack) { return a <= b + slack && b <= a + slack; }
+
+void stacks_steps_note_whole(struct stacks_steps *steps, uint64_t done, uint64_t planned, uint64_t slack)
+{
+	uint64_t count = count_polled(steps);
+	uint64_t before = done > count + slack ? done - count : 0, behind = count > done + slack ? count - done : 0;
+	/* What counts them may have begun later. */
+	if (!planned || !is_near(steps->state.steps_planned, planned + behind, slack))
+		steps->state.steps_planned = planned ? planned + behind : 0;
+	if (!planned || !is_near(steps->state.steps_before, before, slack))
+		steps->state.steps_before = planned ? before : 0;
+}
+
 double stacks_steps_step_s(const struct stacks_steps *steps) { return steps->step_s; }
 
 bool stacks_steps_is_stalled(const struct stacks_steps *steps, int64_t now_ns)

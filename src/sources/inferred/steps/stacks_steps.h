@@ -31,6 +31,9 @@ void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns);
 /* The program's newest loss, as read at this time; NAN = none. A batch of training gets it if that time is in it, and
  * the loss has changed since. */
 void stacks_steps_note_loss(struct stacks_steps *steps, double loss, int64_t read_ns);
+/* Call after stacks_steps_take: how many batches of the whole run had ended at that poll, less up to `slack`, and how
+ * many it has; planned 0 = unknown. */
+void stacks_steps_note_whole(struct stacks_steps *steps, uint64_t done, uint64_t planned, uint64_t slack);
 /* Takes polled counts of this process; `text`: the source of a loop's line, NULL = unknown. Called by the stack
  * thread, under the lock, as are the next calls. */
 void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *counted, size_t count,

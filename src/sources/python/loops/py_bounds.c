@@ -7,6 +7,9 @@
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
+/* Of several comparisons, one that has not ended the loop by then has more conditions. */
+enum { PASSED_MIN = 2 };
+
 /* What a search reads. */
 struct search {
 	const struct py_process *process;
@@ -84,24 +87,6 @@ static bool read_operand(struct search *search, const struct py_operand *operand
 	return true;
 }
 
-/* The only comparison of the int with something else that ends its loop. NULL: there is none, or several. */
-static const struct py_exit *find_exit(const struct search *search, size_t *variable_side)
-{
-	const struct py_bytecode *bytecode = search->code->bytecode;
-	const struct py_exit *found = NULL;
-	for (size_t i = 0; i < bytecode->exit_count; i++)
-		for (size_t side = 0; side < PY_EXIT_SIDES; side++) {
-			const struct py_exit *exit = &bytecode->exits[i];
-			if (exit->loop != search->store->loop || !py_operand_is_stored(&exit->sides[side].operand, search->store))
-				continue;
-			if (found)
-				return NULL;
-			found = exit;
-			*variable_side = side;
-		}
-	return found;
-}
-
 /* Iterations, if the int is 0 at first. It is `limit` when the comparison ends the loop: the iteration that compares it
  * counts if its work comes before that, and has been counted itself if the sum comes before. */
 static uint64_t iterations_of(
@@ -129,13 +114,50 @@ bool py_bound_operand(
 	return read_operand(&search, operand, out);
 }
 
+static bool read_end(struct search *search, const struct py_loop *loop, const struct py_exit *exit, size_t side,
+	int64_t work, uint64_t *out)
+{
+	int64_t limit = 0, shift = 0;
+	if (!read_operand(search, &exit->sides[!side].operand, &limit) ||
+		!read_shift(search, &exit->sides[side].operand, &shift))
+		return false;
+	limit += exit->sides[side].must_exceed - shift;
+	*out = iterations_of(loop, search->store, exit, work, additions_of(&loop->guards, limit));
+	return true;
+}
+
+/* By the comparison of the int with something else that ends this loop; of several the first one to come. 0: there is
+ * none, or one of several is unknown. */
+static uint64_t find_end(struct search *search, const struct py_loop *loop, int of, int64_t work)
+{
+	const struct py_bytecode *bytecode = search->code->bytecode;
+	uint64_t end, found = 0, only = 0;
+	unsigned count = 0, unknown = 0;
+	for (size_t i = 0; i < bytecode->exit_count * PY_EXIT_SIDES; i++) {
+		const struct py_exit *exit = &bytecode->exits[i / PY_EXIT_SIDES];
+		size_t side = i % PY_EXIT_SIDES;
+		if (exit->loop != of || !py_operand_is_stored(&exit->sides[side].operand, search->store))
+			continue;
+		count++;
+		if (!read_end(search, loop, exit, side, work, &end)) {
+			unknown++;
+			continue;
+		}
+		only = end;
+		/* "if is_test and step > 0: return" has not ended it. */
+		if (end > loop->position && (!found || end < found))
+			found = end;
+	}
+	if (unknown)
+		return 0;
+	return count == 1 ? only : loop->position < PASSED_MIN ? 0 : found;
+}
+
 bool py_bound_read(struct py_iterators *iterators, const struct py_loop *loop, uint64_t ip, struct py_loop_bound *out)
 {
 	struct search search = { .process = iterators->process, .attributes = &iterators->attributes };
 	const struct py_activation at = { loop->frame, loop->code };
 	struct py_loop_frame frame;
-	size_t side = 0;
-	int64_t limit = 0, shift = 0;
 	search.frame = &frame;
 	search.code = py_loop_code_checked(iterators->codes, loop->code);
 	search.store = search.code && search.code->bytecode ? find_store(search.code, loop) : NULL;
@@ -144,14 +166,13 @@ bool py_bound_read(struct py_iterators *iterators, const struct py_loop *loop, u
 	int64_t work = py_loop_offset(&iterators->process->location.layout, loop->code, ip);
 	*out = (struct py_loop_bound){ .is_behind =
 									   loop->is_sum && !loop->is_compared && work > (int64_t)search.store->offset };
-	const struct py_exit *exit = find_exit(&search, &side);
-	if (!exit || !py_loop_frame_read(iterators->process, &at, search.code, &frame) ||
-		!read_operand(&search, &exit->sides[!side].operand, &limit) ||
-		!read_shift(&search, &exit->sides[side].operand, &shift))
+	if (search.code->bytecode->exit_count == 0 || !py_loop_frame_read(iterators->process, &at, search.code, &frame))
 		return true;
-	limit += exit->sides[side].must_exceed - shift;
-	out->end = iterations_of(loop, search.store, exit, work, additions_of(&loop->guards, limit));
+	const struct py_code_loop *loops = search.code->bytecode->loops;
+	out->end = find_end(&search, loop, search.store->loop, work);
 	out->has_end = out->end > 0;
+	for (int of = loops[search.store->loop].parent; !out->outer_end && of != PY_NO_LOOP; of = loops[of].parent)
+		out->outer_end = find_end(&search, loop, of, work);
 	return true;
 }
 

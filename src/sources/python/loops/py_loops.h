@@ -132,7 +132,8 @@ struct py_loop {
 struct py_loop_bound {
 	bool is_behind; /* += comes before the work: in it the int has counted the iteration in progress */
 	bool has_end;
-	uint64_t end; /* iterations, if the int is 0 at first, from the comparison that ends the loop */
+	uint64_t end;       /* iterations, if the int is 0 at first, from the comparison that ends the loop */
+	uint64_t outer_end; /* the same from one that ends a loop around that; 0 = unknown */
 };
 
 struct py_process;
