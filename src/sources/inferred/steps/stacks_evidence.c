@@ -56,6 +56,7 @@ static struct stacks_pass *get_pass(struct stacks_evidence *evidence, const stru
 	struct stacks_pass *pass = find_pass(evidence, counted->serial);
 	if (pass)
 		return pass;
+	evidence->first_serial = evidence->first_serial ? evidence->first_serial : counted->serial;
 	pass = &evidence->passes[0];
 	for (size_t i = 1; i < evidence->pass_count; i++)
 		if (evidence->passes[i].serial < pass->serial)
@@ -302,6 +303,12 @@ static bool is_unplaced(const struct stacks_evidence *evidence, const struct py_
 	return one && one->placed < PLACED_MIN && !counted->is_over;
 }
 
+/* pmtop was started in this pass, and no sample has found any training so far. */
+static bool is_joined(const struct stacks_evidence *evidence, const struct stacks_pass *pass)
+{
+	return pass && pass->serial == evidence->first_serial && pass->first > 1 && evidence->training == 0;
+}
+
 static enum stacks_verdict judge(
 	struct stacks_evidence *evidence, struct stacks_pass *pass, const struct py_counted *counted)
 {
@@ -331,7 +338,8 @@ void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *
 	counted->trains = verdict == STACKS_TRAINS;
 	counted->evaluates = verdict == STACKS_VALIDATES;
 	bool is_unknown = verdict == STACKS_UNKNOWN,
-		 may_validate = is_unknown && (is_doubtful(evidence, counted) || is_unplaced(evidence, counted));
+		 may_validate = is_unknown &&
+		(is_doubtful(evidence, counted) || is_unplaced(evidence, counted) || is_joined(evidence, pass));
 	counted->is_undecided = is_unknown && !counted->is_over && now_ns - pass->since_ns < UNDECIDED_NS &&
 		(training_ratio(evidence) >= TRAINING_RATIO_MIN || may_validate);
 	counted->is_unknown = may_validate && counted->is_over;

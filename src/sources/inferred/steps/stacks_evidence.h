@@ -43,6 +43,7 @@ struct stacks_evidence {
 	struct stacks_pass passes[STACKS_PASSES_MAX];
 	struct stacks_known known[STACKS_KNOWN_MAX];
 	uint64_t samples, training; /* of passes that train */
+	uint64_t first_serial;      /* of the pass that was found first */
 	double batch_s;             /* mean time of their batches; 0 = unknown */
 	int64_t wanted_until_ns;    /* until then samples close to each other show soon what a pass does */
 };

@@ -397,7 +397,11 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 		return;
 	size_t count = stacks_loops_poll(loaders->loops, now_ns, &counted);
 	loaders->is_withdrawn |= stacks_loops_is_withdrawn(loaders->loops);
-	if (!count || (loaders->has_loader && loaders->is_other))
+	bool is_taken = count > 0 && !(loaders->has_loader && loaders->is_other);
+	/* A loader that validates between its passes does not count them. */
+	if (is_taken || (loaders->has_validation && !loaders->has_loader))
+		stacks_loop_describe(&loop, loaders->wanted != NULL, &out->what);
+	if (!is_taken)
 		return;
 	out->counted[out->count] = *counted;
 	if (!loaders->has_loader && counted->yielded > counted->base) {
@@ -409,13 +413,6 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	if (loop.has_training)
 		judge_loop(loaders, &out->counted[out->count], now_ns);
 	out->count++;
-	stacks_loop_write_text(loop.text, loop.name, out->what.text, sizeof out->what.text);
-	snprintf(out->what.file, sizeof out->what.file, "%s", loop.file);
-	out->what.line = loop.line;
-	out->what.is_certain = loop.is_certain;
-	out->what.is_at_least = loop.is_at_least;
-	out->what.is_chosen = loaders->wanted != NULL;
-	out->what.micro_batches = loop.micro_batches;
 }
 
 /* Where the batches are fetched that are steps; until that is known, where others are. */

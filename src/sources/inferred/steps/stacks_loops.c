@@ -12,6 +12,7 @@
 #include "src/sources/inferred/steps/stacks_loops_changes.h"
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/steps/stacks_loops_part.h"
 #include "src/sources/inferred/steps/stacks_loops_why.h"
 #include "src/sources/inferred/steps/stacks_training.h"
 #include "src/sources/inferred/sums/stacks_tree.h"
@@ -482,6 +483,7 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 		seen->reads++;
 		seen->read_ns = now_ns;
 	}
+	loops->uncounted_level = stacks_loops_find_uncounted(loops, sample);
 	loops->reads++;
 }
 

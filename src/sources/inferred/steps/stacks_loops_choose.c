@@ -116,14 +116,16 @@ static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
 }
 
 /* Of a loop of epochs: another one inside it advances, and may yet be seen to have the steps, or its position is
- * unknown.
- */
+ * unknown. In a function that it calls that may be any loop, but for the user's own in which most of the time goes. */
 static bool may_have_steps_within(const struct stacks_loops *loops, const struct seen *epochs)
 {
-	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (stacks_loop_is_within(seen, epochs) && (seen->advanced > 0 || !seen->loop.has_position) &&
-			10 * seen->reads >= 2 * loops->reads)
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		bool is_unknown = seen->advanced > 0 || !seen->loop.has_position;
+		bool is_called = stacks_loop_is_inside(seen, epochs) && !stacks_loop_is_variable(&seen->loop) &&
+			!is_comprehension(seen) && stacks_tree_is_own_file(seen->file) && 10 * seen->reads >= 7 * loops->reads;
+		if (is_unknown && (is_called || (stacks_loop_is_within(seen, epochs) && 10 * seen->reads >= 2 * loops->reads)))
 			return true;
+	}
 	return false;
 }
 

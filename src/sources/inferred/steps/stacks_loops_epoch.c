@@ -341,20 +341,14 @@ bool stacks_loop_has_seldom(const struct seen *outer, const struct seen *steps)
 	return steps->loop.has_position && outer->advanced > SELDOM_RATIO * (steps->restarts + UINT64_C(1));
 }
 
-static bool has_read(const struct stacks_loops *loops, uint64_t code, unsigned depth)
-{
-	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (seen->loop.code == code && seen->loop.depth == depth)
-			return true;
-	return false;
-}
-
 /* "while not self.is_done: for _ in range(epochs):": what is around it and cannot be read may count the epochs. In
  * "while self.epoch < self.epochs:" the int does. */
 static bool is_within_counted(const struct stacks_loops *loops, const struct seen *epochs)
 {
+	if (!epochs->is_epoch && loops->uncounted_level && loops->uncounted_level < epochs->level)
+		return true;
 	for (unsigned depth = 0; depth < epochs->loop.depth; depth++)
-		if (!has_read(loops, epochs->loop.code, depth))
+		if (!stacks_loops_has_read(loops, epochs->loop.code, depth))
 			return true;
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
 		if (stacks_loop_is_epoch_int(&seen->loop) && seen->loop.is_compared && stacks_loop_is_inside(epochs, seen))

@@ -110,3 +110,14 @@ void stacks_found_emit(struct stacks_found *found, int64_t now_ns, struct sample
 	record->loops.count = found->count;
 	found->is_emitted = true;
 }
+
+void stacks_loop_describe(const struct stacks_counted_loop *loop, bool is_chosen, struct stacks_what *out)
+{
+	stacks_loop_write_text(loop->text, loop->name, out->text, sizeof out->text);
+	snprintf(out->file, sizeof out->file, "%s", loop->file);
+	out->line = loop->line;
+	out->is_certain = loop->is_certain;
+	out->is_at_least = loop->is_at_least;
+	out->is_chosen = is_chosen;
+	out->micro_batches = loop->micro_batches;
+}

@@ -4,6 +4,7 @@
 
 #include "src/samples/sample_set.h"
 #include "src/sources/inferred/steps/stacks_loops.h"
+#include "src/sources/inferred/steps/stacks_steps.h"
 
 enum { STACKS_FOUND_MAX = 24, STACKS_FOUND_TEXT_SIZE = 128 };
 
@@ -28,6 +29,7 @@ struct stacks_found {
 void stacks_loops_list(const struct stacks_loops *loops, int32_t pid, struct stacks_found *out);
 /* How a loop is shown: its line without the colon, or else the name of the variable that counts it. */
 void stacks_loop_write_text(const char *text, const char *name, char *out, size_t size);
+void stacks_loop_describe(const struct stacks_counted_loop *loop, bool is_chosen, struct stacks_what *out);
 /* Emits a new list. */
 void stacks_found_emit(struct stacks_found *found, int64_t now_ns, struct sample_set *out);
 

@@ -58,3 +58,26 @@ bool stacks_loops_is_part(const struct stacks_loops *loops, const struct seen *e
 	}
 	return false;
 }
+
+bool stacks_loops_has_read(const struct stacks_loops *loops, uint64_t code, size_t depth)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (seen->loop.code == code && seen->loop.depth == depth)
+			return true;
+	return false;
+}
+
+size_t stacks_loops_find_uncounted(const struct stacks_loops *loops, const struct py_sample *sample)
+{
+	int lines[STACKS_DEPTH_MAX];
+	for (size_t i = sample->count; i-- > 0;) {
+		const struct py_site *site = &sample->sites[i];
+		size_t count = stacks_tree_is_own_file(site->known->code.file)
+			? py_loops_around(loops->reader, site, lines, STACKS_DEPTH_MAX)
+			: 0;
+		for (size_t depth = 0; depth < count; depth++)
+			if (!stacks_loops_has_read(loops, site->code, depth))
+				return sample->count - i;
+	}
+	return 0;
+}

@@ -105,6 +105,7 @@ struct stacks_loops {
 		unsigned depth;
 	} around[STACKS_AROUND_MAX];
 	size_t around_count;
+	size_t uncounted_level; /* of the outermost own frame with a loop that nothing counts, as last read; 0 = none */
 	unsigned reads, trained, optimized; /* readings; samples in training, of which in the optimizer */
 	unsigned turns, updates;            /* samples in training, in the optimizer, after one that was not */
 	bool has_torch, was_training, was_optimizer;

@@ -13,6 +13,7 @@
 /* Most readings, and so many, must show the same. */
 #define MAJORITY_RATIO 0.7
 #define ASSIGNED_WAIT_NS (3 * NS_PER_S)
+#define COUNT_WAIT_NS (10 * NS_PER_S)
 enum { READINGS_MIN = 25, CALLS_MIN = 8, PART_RESTARTS_MIN = 3 };
 
 static const char *base_name(const char *file)
@@ -147,7 +148,7 @@ static enum stacks_why find_why(struct stacks_loops *loops, const struct py_samp
 		*at = of_loop;
 		return STACKS_WHY_UNREADABLE;
 	}
-	return find_loop(loops, sample, 0, false, at);
+	return find_loop(loops, sample, (size_t)(own - sample->sites), false, at);
 }
 
 void stacks_loops_note_why(struct stacks_loops *loops, const struct py_sample *sample)
@@ -183,6 +184,13 @@ static bool lacks_training(const struct stacks_loops *loops)
 		goes_on |= seen->advanced > 0 && stacks_loop_quality(seen) >= 0;
 	return goes_on && loops->has_torch && loops->trained == 0 && !loops->steps && loops->why.samples >= READINGS_MIN &&
 		loops->why.counts[STACKS_WHY_UNKNOWN] >= MAJORITY_RATIO * loops->why.samples;
+}
+
+/* Training is seen, and nothing that is read counts its steps. */
+static bool lacks_count(const struct stacks_loops *loops)
+{
+	return loops->trained > 0 && !loops->steps && loops->why.samples >= READINGS_MIN &&
+		loops->read_ns - loops->trained_ns > COUNT_WAIT_NS;
 }
 
 static bool has_majority(const struct stacks_loops *loops, enum stacks_why why)
@@ -238,6 +246,10 @@ bool stacks_loops_why(const struct stacks_loops *loops, char *out, size_t size)
 		else
 			snprintf(out, size, "%s:%d runs native code%s%s: no Python loop to count", at->file, at->line,
 				*at->package ? " of " : "", at->package);
+		return true;
+	}
+	if (lacks_count(loops)) {
+		snprintf(out, size, "no loop counts the backward passes: key s or --loop chooses one");
 		return true;
 	}
 	return false;

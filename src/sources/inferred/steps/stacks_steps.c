@@ -198,12 +198,12 @@ static void begin_batch(struct stacks_steps *steps, struct epoch *epoch, uint64_
 }
 
 /* An epoch is found after it began: estimates its begin from the batches so far and the step time, if plausible. */
-static int64_t estimate_begin_ns(const struct stacks_steps *steps, uint64_t yielded, int64_t now_ns)
+static int64_t estimate_begin_ns(const struct stacks_steps *steps, enum mode mode, uint64_t yielded, int64_t now_ns)
 {
-	double baseline_ns = (double)yielded * steps->step_s * (double)NS_PER_S;
+	double step_s = steps->paces[mode].step_s, baseline_ns = (double)yielded * step_s * (double)NS_PER_S;
 	int64_t since_event_ns = now_ns - steps->event_ns;
 	bool is_close = steps->event_ns > 0 && since_event_ns < LATE_MAX_NS;
-	if (isnan(steps->step_s))
+	if (isnan(step_s))
 		return is_close ? steps->event_ns : now_ns - POLL_MIN_NS;
 	return baseline_ns < (double)since_event_ns ? now_ns - (int64_t)baseline_ns : steps->event_ns;
 }
@@ -265,7 +265,6 @@ static struct epoch *find_epoch(
 		.emitted = counted->base,
 		.base = counted->base,
 		.yielded = counted->base,
-		.emitted_ns = estimate_begin_ns(steps, counted->yielded - counted->base, now_ns),
 		.yielded_ns = now_ns,
 		.length = counted->length,
 		.batch_size = counted->batch_size,
@@ -275,6 +274,7 @@ static struct epoch *find_epoch(
 		.is_alone = counted->is_alone,
 		.key = counted->epoch_key };
 	stacks_steps_find_mode(steps, counted, text, now_ns, now_ns, &epoch->mode);
+	epoch->emitted_ns = estimate_begin_ns(steps, epoch->mode, counted->yielded - counted->base, now_ns);
 	/* pmtop started in the middle of this epoch: earlier batches are counted, without times. */
 	bool is_first = !steps->is_emitted && steps->event_count == 0;
 	if (is_first)
@@ -291,7 +291,8 @@ static struct epoch *find_epoch(
  * step time, if plausible. Time after the loop is not part of them; nor, then, is a slow last batch. */
 static int64_t estimate_end_ns(const struct stacks_steps *steps, const struct epoch *epoch, int64_t now_ns)
 {
-	double baseline_ns = (double)(epoch->yielded - epoch->emitted + 1) * steps->step_s * (double)NS_PER_S;
+	double baseline_ns =
+		(double)(epoch->yielded - epoch->emitted + 1) * steps->paces[epoch->mode].step_s * (double)NS_PER_S;
 	bool can_be = steps->current == epoch->serial && baseline_ns < (double)(now_ns - epoch->emitted_ns);
 	return can_be ? epoch->emitted_ns + (int64_t)baseline_ns : now_ns;
 }
@@ -302,7 +303,8 @@ static int64_t estimate_end_ns(const struct stacks_steps *steps, const struct ep
 static bool could_be_missed(
 	const struct stacks_steps *steps, const struct epoch *epoch, uint64_t count, bool is_exhausted, int64_t now_ns)
 {
-	double step_s = isnan(steps->step_s) ? STEP_MIN_S : steps->step_s;
+	double step_s = steps->paces[epoch->mode].step_s;
+	step_s = isnan(step_s) ? STEP_MIN_S : step_s;
 	double max = (double)(now_ns - epoch->read_ns) * 1e-9 / step_s;
 	return (double)count <= (is_exhausted ? EXHAUSTED_RATIO * (max + 1) : 2 * max + 2);
 }
@@ -317,38 +319,39 @@ static void drop_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t 
 	*epoch = steps->epochs[--steps->epoch_count];
 }
 
-static bool is_fast(const struct stacks_steps *steps)
+static bool is_fast(const struct stacks_steps *steps, enum mode mode)
 {
-	return steps->step_s * (double)NS_PER_S < POLLS_SINGLE * (double)POLL_MIN_NS;
+	return steps->paces[mode].step_s * (double)NS_PER_S < POLLS_SINGLE * (double)POLL_MIN_NS;
 }
 
 /* Short steps are known only by their mean, which needs few polls. */
 static int64_t poll_ns(const struct stacks_steps *steps)
 {
-	double wanted_ns = steps->step_s / POLLS_WANTED * (double)NS_PER_S;
-	if (isnan(steps->step_s) || (is_fast(steps) && steps->what.is_at_least))
+	double wanted_ns = steps->paces[steps->mode].step_s / POLLS_WANTED * (double)NS_PER_S;
+	bool is_short = is_fast(steps, steps->mode);
+	if (isnan(wanted_ns) || (is_short && steps->what.is_at_least))
 		return POLL_MIN_NS;
-	if (is_fast(steps) || wanted_ns > (double)POLL_MAX_NS)
+	if (is_short || wanted_ns > (double)POLL_MAX_NS)
 		return POLL_MAX_NS;
 	return wanted_ns > (double)POLL_MIN_NS ? (int64_t)wanted_ns : POLL_MIN_NS;
 }
 
 /* Whether the batch in progress takes far longer than the others. */
-static bool is_stalled(const struct stacks_steps *steps, int64_t passed_ns)
+static bool is_stalled(const struct stacks_steps *steps, enum mode mode, int64_t passed_ns)
 {
-	return (double)passed_ns >= STALL_RATIO * steps->step_s * (double)NS_PER_S && passed_ns >= STALL_MIN_NS;
+	return (double)passed_ns >= STALL_RATIO * steps->paces[mode].step_s * (double)NS_PER_S && passed_ns >= STALL_MIN_NS;
 }
 
 /* A slow step must not make the next ones look fast, but if all become slow the average follows. The first step, which
  * often takes far longer than all others, is forgotten at once. */
-static void note_step(struct stacks_steps *steps, double step_s)
+static void note_step(struct pace *pace, double step_s)
 {
-	bool is_first = steps->noted < NOTED_FIRST && step_s < steps->step_s / 2;
-	steps->noted += steps->noted < NOTED_FIRST;
-	if (isnan(steps->step_s) || is_first)
-		steps->step_s = step_s;
+	bool is_first = pace->noted < NOTED_FIRST && step_s < pace->step_s / 2;
+	pace->noted += pace->noted < NOTED_FIRST;
+	if (isnan(pace->step_s) || is_first)
+		pace->step_s = step_s;
 	else
-		steps->step_s += (fmin(step_s, 2 * steps->step_s) - steps->step_s) / 8;
+		pace->step_s += (fmin(step_s, 2 * pace->step_s) - pace->step_s) / 8;
 }
 
 /* Emits the new batches evenly spaced since the last emitted one; after a stall, the first of them was the slow one and
@@ -360,18 +363,21 @@ static void emit_batches(struct stacks_steps *steps, struct epoch *epoch, bool i
 	bool is_alone = epoch->emitted_ns >= steps->event_ns;
 	int64_t from_ns = is_alone ? epoch->emitted_ns : steps->event_ns;
 	from_ns = from_ns < until_ns ? from_ns : until_ns;
+	struct pace *pace = &steps->paces[epoch->mode];
+	double usual_ns = pace->step_s * (double)NS_PER_S;
 	double whole_ns = (double)(until_ns - from_ns), each_ns = whole_ns / (double)(count + is_over), first_ns = each_ns,
-		   slow_ns = whole_ns - steps->step_s * (double)NS_PER_S * (double)(count - 1 + is_over);
-	bool is_slow = is_alone && is_fast(steps) && slow_ns >= whole_ns / 2 && is_stalled(steps, epoch->gap_ns);
+		   slow_ns = whole_ns - usual_ns * (double)(count - 1 + is_over);
+	bool is_slow = is_alone && is_fast(steps, epoch->mode) && slow_ns >= whole_ns / 2 &&
+		is_stalled(steps, epoch->mode, epoch->gap_ns);
 	if (is_slow) {
 		first_ns = slow_ns;
-		each_ns = steps->step_s * (double)NS_PER_S;
+		each_ns = usual_ns;
 	}
 	begin_epoch(steps, epoch, from_ns);
 	for (uint64_t i = 0; i < count; i++)
 		begin_batch(steps, epoch, epoch->emitted++, from_ns + (int64_t)(first_ns + each_ns * (double)i));
 	if (is_alone && epoch->emitted > count)
-		note_step(steps, is_slow ? first_ns * 1e-9 : each_ns * 1e-9);
+		note_step(pace, is_slow ? first_ns * 1e-9 : each_ns * 1e-9);
 	epoch->emitted_ns = until_ns;
 }
 
@@ -469,10 +475,10 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 		epoch->gap_ns = now_ns - epoch->yielded_ns;
 		epoch->yielded_ns = now_ns;
 	}
-	if (is_known && is_fast(steps) && counted->yielded == epoch->yielded &&
-		is_stalled(steps, now_ns - epoch->yielded_ns) && epoch->yielded > epoch->emitted)
+	if (is_known && is_fast(steps, epoch->mode) && counted->yielded == epoch->yielded &&
+		is_stalled(steps, epoch->mode, now_ns - epoch->yielded_ns) && epoch->yielded > epoch->emitted)
 		emit_batches(steps, epoch, false, epoch->yielded_ns);
-	bool is_first = !is_fast(steps) && (epoch->emitted == 0 || steps->current != epoch->serial),
+	bool is_first = !is_fast(steps, epoch->mode) && (epoch->emitted == 0 || steps->current != epoch->serial),
 		 is_long = epoch->yielded_ns - epoch->emitted_ns >= POLLS_A_STEP * poll_ns(steps);
 	bool is_untold = epoch->emitted == epoch->base || is_only_joined(steps, epoch);
 	if (counted->is_over && counted->is_unknown && is_untold)
@@ -515,14 +521,14 @@ void stacks_steps_note_whole(struct stacks_steps *steps, uint64_t done, uint64_t
 		steps->state.steps_before = planned ? before : 0;
 }
 
-double stacks_steps_step_s(const struct stacks_steps *steps) { return steps->step_s; }
+double stacks_steps_step_s(const struct stacks_steps *steps) { return steps->paces[steps->mode].step_s; }
 
 bool stacks_steps_is_stalled(const struct stacks_steps *steps, int64_t now_ns)
 {
 	int64_t newest_ns = 0;
 	for (size_t i = 0; i < steps->epoch_count; i++)
 		newest_ns = steps->epochs[i].yielded_ns > newest_ns ? steps->epochs[i].yielded_ns : newest_ns;
-	return newest_ns > 0 && is_stalled(steps, now_ns - newest_ns) && now_ns - newest_ns < STALL_MAX_NS;
+	return newest_ns > 0 && is_stalled(steps, steps->mode, now_ns - newest_ns) && now_ns - newest_ns < STALL_MAX_NS;
 }
 
 int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns) { return now_ns + poll_ns(steps); }

@@ -10,6 +10,12 @@
 
 enum { FIRST_RUN = 255, RUNS_MAX = 64 };
 
+static void forget_paces(struct stacks_steps *steps)
+{
+	for (int mode = 0; mode < MODES; mode++)
+		steps->paces[mode] = (struct pace){ .step_s = (double)NAN };
+}
+
 struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name)
 {
 	struct stacks_steps *steps = number < RUNS_MAX ? calloc(1, sizeof *steps) : NULL;
@@ -18,7 +24,7 @@ struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start
 	steps->run = (uint8_t)(FIRST_RUN - number);
 	steps->pid = pid;
 	steps->mode = MODE_TRAIN;
-	steps->step_s = (double)NAN;
+	forget_paces(steps);
 	steps->state = (struct run_state){ .mode = MODE_TRAIN, .loss = (double)NAN };
 	snprintf(steps->name, sizeof steps->name, "%s", name);
 	snprintf(
@@ -34,13 +40,13 @@ void stacks_steps_begin_anew(struct stacks_steps *steps, const struct stacks_wha
 	*steps = (struct stacks_steps){ .run = before.run,
 		.pid = before.pid,
 		.mode = MODE_TRAIN,
-		.step_s = (double)NAN,
 		.state = { .mode = MODE_TRAIN, .loss = (double)NAN },
 		.job = before.job,
 		.is_elsewhere = before.is_elsewhere,
 		.replaces = before.is_emitted || before.replaces,
 		.events = before.events,
 		.event_room = before.event_room };
+	forget_paces(steps);
 	memcpy(steps->name, before.name, sizeof steps->name);
 	memcpy(steps->uuid, before.uuid, sizeof steps->uuid);
 	stacks_steps_describe(steps, what);

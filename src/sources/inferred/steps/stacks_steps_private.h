@@ -6,7 +6,12 @@
 
 enum { STEPS_EPOCHS_MAX = 16, STEPS_LOADERS_MAX = 16, STEPS_LOSSES_MAX = 16 };
 
-enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2 }; /* ids of names */
+enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2, MODES }; /* ids of names */
+
+struct pace {
+	double step_s;  /* moving average of the step time; NAN */
+	unsigned noted; /* step times in it */
+};
 
 /* An epoch, or a validation pass. */
 struct epoch {
@@ -84,8 +89,7 @@ struct stacks_steps {
 	struct run_state emitted_state; /* after the emitted events */
 	int64_t epoch_until_ns;         /* the first output waits until then for the number of the epoch; 0 = it does not */
 	int64_t event_ns;               /* time of the newest event: events are in order */
-	double step_s;                  /* moving average of the step time; NAN */
-	unsigned noted;                 /* step times in it */
+	struct pace paces[MODES];       /* of the batches of each mode */
 	size_t loss_count;              /* losses so far; the newest are retained, from the ring on */
 	struct {
 		double value;
