@@ -286,6 +286,13 @@ def the_end_of_the_run_is_known(python, way):
     assert done >= low[1] - 3, (low, done)
 
 
+def mini_epochs_are_not_the_epochs_of_the_run(python):
+    found, _, _ = watch(python, 'mini_epochs', JOINED_S, objects=24)
+    assert found, 'no steps were inferred'
+    for _, reported in found:
+        assert not {'ordinal', 'total'} & set(reported.get('epoch', {})) and 'run_done_ratio' not in reported, reported
+
+
 def a_loss_is_read_where_it_is_a_float(python):
     """losses.py sets it in each tenth step."""
     found, truth, _ = watch(python, 'losses', 0)
@@ -419,6 +426,7 @@ def checks():
         add(BUSY, 'two kinds of work', kinds_of_work_are_no_epochs, TORCH, '50', '10')
         for way in ('around', 'within', 'accumulated', 'attribute', 'epochs'):
             add(BUSY, f'the whole run, {way}', the_end_of_the_run_is_known, TORCH, way)
+        add(BUSY, 'mini-epochs', mini_epochs_are_not_the_epochs_of_the_run, TORCH)
         add(BUSY, 'Lightning without a DataLoader', steps_of_lightning_without_a_dataloader, TORCH)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)

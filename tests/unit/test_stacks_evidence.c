@@ -266,6 +266,38 @@ START_TEST(a_pass_of_a_loader_that_one_loop_reads_again_and_again_is_of_that)
 }
 END_TEST
 
+/* It may validate. The next one is found late, too, but from its begin on. */
+START_TEST(the_pass_in_which_pmtop_starts_trains_once_that_is_seen)
+{
+	for (int trains = 0; trains < 2; trains++) {
+		start();
+		struct py_sample sample = { .is_whole = true, .count = 1 };
+		struct py_counted pass = {
+			.serial = ++serial, .sampler = 1, .length = 40, .yielded = 30, .function = "", .file = ""
+		};
+		for (; pass.yielded < 36; pass.yielded++) {
+			sample.sites[0].known = trains ? &backward : &forward;
+			sample.sites[0].ip = pass.yielded;
+			pass.advanced_ns = now_ns += 10 * NS_PER_MS;
+			stacks_evidence_judge(&evidence, &pass, now_ns);
+			stacks_evidence_note(&evidence, &sample, &pass, 1, now_ns);
+		}
+		stacks_evidence_judge(&evidence, &pass, now_ns);
+		ck_assert(pass.trains == trains && pass.is_undecided != trains);
+		pass.is_over = true;
+		stacks_evidence_judge(&evidence, &pass, now_ns);
+		ck_assert(pass.trains == trains && pass.is_unknown != trains);
+		pass = (struct py_counted){
+			.serial = ++serial, .sampler = 1, .length = 40, .yielded = 3, .function = "", .file = ""
+		};
+		stacks_evidence_judge(&evidence, &pass, now_ns);
+		pass.is_over = true;
+		stacks_evidence_judge(&evidence, &pass, now_ns);
+		ck_assert(!pass.is_unknown);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_evidence");
@@ -283,6 +315,7 @@ int main(void)
 	tcase_add_test(tests, passes_of_another_length_train_until_samples_contradict);
 	tcase_add_test(tests, a_pass_that_no_sample_has_found_may_be_of_either_loop_of_its_loader);
 	tcase_add_test(tests, a_pass_of_a_loader_that_one_loop_reads_again_and_again_is_of_that);
+	tcase_add_test(tests, the_pass_in_which_pmtop_starts_trains_once_that_is_seen);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

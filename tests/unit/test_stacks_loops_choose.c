@@ -148,6 +148,22 @@ START_TEST(a_reason_needs_most_of_many_readings_and_no_steps)
 }
 END_TEST
 
+/* Samples in a rollout and in its minibatches, none of which has a majority. */
+START_TEST(training_that_nothing_counts_is_a_reason_after_a_while)
+{
+	char why[160];
+	loops.why.samples = 40;
+	loops.why.counts[STACKS_WHY_UNKNOWN] = loops.why.counts[STACKS_WHY_UNREADABLE] = 20;
+	loops.trained = 30;
+	ck_assert(!stacks_loops_why(&loops, why, sizeof why));
+	loops.read_ns = 12 * NS_PER_S;
+	ck_assert(stacks_loops_why(&loops, why, sizeof why));
+	ck_assert_str_eq(why, "no loop counts the backward passes: key s or --loop chooses one");
+	loops.trained = 0;
+	ck_assert(!stacks_loops_why(&loops, why, sizeof why));
+}
+END_TEST
+
 START_TEST(a_chosen_line_without_a_loop_is_the_reason)
 {
 	char why[160], wanted[64];
@@ -452,6 +468,23 @@ START_TEST(epochs_around_a_loop_without_a_position_are_no_steps_without_torch)
 }
 END_TEST
 
+/* for epoch in range(9): state = train_epoch(state), where train_epoch iterates over an array of JAX */
+START_TEST(epochs_that_call_a_loop_without_a_position_are_no_steps)
+{
+	struct seen *epochs = add(0, "for epoch in range(50)", PY_LOOP_RANGE, 50);
+	struct seen *batches = add(0, "for perm in perms", PY_LOOP_OTHER, 0);
+	epochs->trained = epochs->optimized = batches->trained = batches->optimized = 0;
+	batches->loop.code = CODE + 1;
+	batches->level = 2;
+	batches->advanced = 0;
+	batches->loop.has_position = false;
+	snprintf(batches->file, sizeof batches->file, "/home/me/train.py");
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	batches->reads = loops.reads / 2;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), epochs);
+}
+END_TEST
+
 /* As ultralytics: `while True: epoch += 1; stop = ...; for i, batch in bar`. The optimizer was hardly sampled. */
 /* "for _ in range(1):" in "while self.iter < self.max_iters:", as in mmcv's runner. */
 START_TEST(a_loop_of_one_item_has_no_steps)
@@ -583,6 +616,7 @@ int main(void)
 	tcase_add_test(tests, a_loop_that_only_validates_does_not_follow);
 	tcase_add_test(tests, a_loop_that_tries_again_counts_no_epochs);
 	tcase_add_test(tests, a_reason_needs_most_of_many_readings_and_no_steps);
+	tcase_add_test(tests, training_that_nothing_counts_is_a_reason_after_a_while);
 	tcase_add_test(tests, a_chosen_line_without_a_loop_is_the_reason);
 	tcase_add_test(tests, a_loop_around_a_loader_has_no_steps);
 	tcase_add_test(tests, a_loop_of_one_item_has_no_steps);
@@ -594,6 +628,7 @@ int main(void)
 	tcase_add_test(tests, what_ends_the_loop_of_an_iteration_shows_how_many_there_are);
 	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);
 	tcase_add_test(tests, epochs_around_a_loop_without_a_position_are_no_steps_without_torch);
+	tcase_add_test(tests, epochs_that_call_a_loop_without_a_position_are_no_steps);
 	tcase_add_test(tests, an_int_that_restarts_with_each_pass_may_be_no_count);
 	tcase_add_test(tests, of_two_ints_alike_the_one_that_has_counted_for_longer_counts);
 	tcase_add_test(tests, a_loop_over_optimizers_has_no_steps);
