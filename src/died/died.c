@@ -97,13 +97,13 @@ static enum died_cause of_signal(const struct died_evidence *evidence, int signa
 	return DIED_UNKNOWN;
 }
 
-/* A kill by the kernel is one of this process only if the process was killed by SIGKILL, or its own status is unknown
- * and the kernel names it. */
+/* A kill by the kernel is one of this process, or of torchrun's rank that failed first, only if that was killed by
+ * SIGKILL, or its own status is unknown and the kernel names it. */
 static bool is_oom_kill(const struct died_evidence *evidence, int signal_number)
 {
-	if (evidence->kernel == DIED_KERNEL_OOM)
-		return !evidence->has_status || signal_number == SIGKILL;
-	return signal_number == SIGKILL && evidence->oom_kills > 0;
+	if (evidence->kernel == DIED_KERNEL_OOM && (!evidence->has_status || signal_number == SIGKILL))
+		return true;
+	return (signal_number == SIGKILL || evidence->output.child_signal == SIGKILL) && evidence->oom_kills > 0;
 }
 
 enum died_cause died_judge(const struct died_evidence *evidence)

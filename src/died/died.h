@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DIED_LINE_SIZE = 240, DIED_LINES_MAX = 4, DIED_NAME_SIZE = 96, DIED_PATH_SIZE = 512 };
+enum { DIED_LINE_SIZE = 240, DIED_LINES_MAX = 4, DIED_NAME_SIZE = 96, DIED_PATH_SIZE = 512, DIED_SIGNALS = 65 };
 
 enum died_cause {
 	DIED_UNKNOWN,
@@ -40,6 +40,8 @@ struct died_output {
 	char where[DIED_LINE_SIZE];     /* "train.py:88 in main": the innermost frame that is not a library's */
 	bool is_child;                  /* the exception is torchrun's: a child failed */
 	char child[DIED_LINE_SIZE];     /* that child: "rank 1, exit code 1, pid 4711" */
+	long child_rank;                /* if `child` is not empty */
+	int child_signal;               /* that ended it; 0: none, or unknown */
 	char child_exception[DIED_LINE_SIZE];
 	enum died_cause hint; /* of a message outside of tracebacks; UNKNOWN: none */
 	char hint_line[DIED_LINE_SIZE];

@@ -9,6 +9,8 @@
 #include "src/base/formats/json.h"
 #include "src/base/text.h"
 
+enum { SUBJECT_SIZE = 192 };
+
 struct cause_row {
 	const char *name;      /* in JSON */
 	const char *predicate; /* after the program's name */
@@ -67,7 +69,7 @@ static const char *detail_of(const struct died_evidence *evidence, enum died_cau
 {
 	const struct died_output *output = &evidence->output;
 	if (cause == DIED_CHILD_FAILED)
-		return output->child_exception[0] ? output->child_exception : output->child;
+		return output->child_exception;
 	if (cause == DIED_NCCL_TIMEOUT || cause == DIED_TIME_LIMIT)
 		return "";
 	return output->exception[0] && cause != DIED_FINISHED && cause < DIED_CAUSES && cause != DIED_KILLED &&
@@ -76,26 +78,40 @@ static const char *detail_of(const struct died_evidence *evidence, enum died_cau
 		: "";
 }
 
+/* The subject and the verb of a job whose rank failed: "train.py (4711) ended because rank 1". */
+static void write_subject(const struct died_evidence *evidence, enum died_cause cause, char out[SUBJECT_SIZE])
+{
+	char pid[32] = "";
+	bool is_rank = evidence->output.child[0] && (cause == DIED_CHILD_FAILED || cause == DIED_OOM_KILL);
+	if (evidence->pid)
+		snprintf(pid, sizeof pid, " (%d)", (int)evidence->pid);
+	int used = snprintf(out, SUBJECT_SIZE, "%s%s", evidence->name[0] ? evidence->name : "the program", pid);
+	if (is_rank)
+		snprintf(out + used, SUBJECT_SIZE - (size_t)used, " ended because rank %ld", evidence->output.child_rank);
+}
+
 const char *died_sentence(const struct died_evidence *evidence, char out[DIED_WORDS_SIZE])
 {
 	enum died_cause cause = died_judge(evidence);
 	const char *detail = detail_of(evidence, cause);
-	char pid[32] = "", signal_words[48] = "";
-	int number = died_signal(evidence);
-	if (evidence->pid)
-		snprintf(pid, sizeof pid, " (%d)", (int)evidence->pid);
+	char subject[SUBJECT_SIZE], signal_words[48] = "";
+	int number = died_signal(evidence), child_signal = evidence->output.child_signal;
+	write_subject(evidence, cause, subject);
 	if (cause == DIED_CRASH && number)
 		snprintf(signal_words, sizeof signal_words, " (signal %d, %.24s)", number, strsignal(number));
 	if (cause == DIED_EXIT_STATUS)
 		snprintf(signal_words, sizeof signal_words, ": exit status %d", WEXITSTATUS(evidence->status));
 	const char *predicate = rows[cause].predicate;
+	if (cause == DIED_CHILD_FAILED && evidence->output.child[0])
+		predicate = child_signal ? "was killed" : "failed";
+	if (cause == DIED_CHILD_FAILED && child_signal)
+		snprintf(signal_words, sizeof signal_words, " (signal %d, %.24s)", child_signal, strsignal(child_signal));
 	if (cause == DIED_KILLED &&
 		isnan(evidence->oom_kills)) /* without the cgroup's count, the kernel may have done it */
 		predicate = "was killed (SIGKILL) by another process or the kernel";
 	if (cause == DIED_UNKNOWN && !evidence->pid && evidence->output.is_known) /* any file may be given as a log */
 		predicate = "does not say why its run ended";
-	snprintf(out, DIED_WORDS_SIZE, "%s%s %s%s%s%s", evidence->name[0] ? evidence->name : "the program", pid, predicate,
-		signal_words, detail[0] ? ": " : "", detail);
+	snprintf(out, DIED_WORDS_SIZE, "%s %s%s%s%s", subject, predicate, signal_words, detail[0] ? ": " : "", detail);
 	return out;
 }
 
@@ -127,12 +143,12 @@ static void print_output(const struct died_output *output, struct buffer *out)
 {
 	if (output->exception[0])
 		row(out, "exception", "%s", output->exception);
-	if (output->where[0])
-		row(out, "raised in", "%s", output->where);
 	if (output->child[0])
 		row(out, "child", "%s", output->child);
 	if (output->child_exception[0])
 		row(out, "its error", "%s", output->child_exception);
+	if (output->where[0])
+		row(out, "raised in", "%s", output->where);
 	if (output->hint != DIED_UNKNOWN)
 		row(out, "message", "%s", output->hint_line);
 	for (size_t i = 0; i < output->line_count; i++)

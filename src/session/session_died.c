@@ -7,6 +7,7 @@
 #include "src/base/buffer.h"
 #include "src/died/died_end.h"
 #include "src/died/died_model.h"
+#include "src/died/died_words.h"
 
 void session_died_begin(struct session *session, char **command)
 {
@@ -33,6 +34,14 @@ struct died_evidence *session_died_take(const struct session *session)
 	return evidence;
 }
 
+/* On the screen, its output could not be seen. */
+static void print_end(const struct session *session, const struct died_evidence *evidence)
+{
+	char words[DIED_WORDS_SIZE];
+	if (evidence->status != 0 && session->launch.log[0])
+		fprintf(stderr, "pmtop: %s\n", died_sentence(evidence, words));
+}
+
 void session_died_end(struct session *session, struct died_evidence *evidence, int status)
 {
 	char folder[LAUNCH_FOLDER_SIZE];
@@ -41,6 +50,7 @@ void session_died_end(struct session *session, struct died_evidence *evidence, i
 		evidence->has_status = true;
 		evidence->status = status;
 		died_watch_finish(&session->died, evidence);
+		print_end(session, evidence);
 		launch_folder(folder);
 		for (char **word = session->command; *word; word++)
 			buffer_printf(&words, word == session->command ? "%s" : " %s", *word);

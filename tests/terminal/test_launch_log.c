@@ -168,6 +168,7 @@ START_TEST(its_status_and_the_end_of_its_output_are_shown)
 	vt_press(vt, "q");
 	ck_assert_int_eq(exit_code(vt), 7);
 	ck_assert(vt_saw(vt, "its output is in "));
+	ck_assert(vt_saw(vt, "exited by itself with an error: exit status 7"));
 	vt_free(vt);
 }
 END_TEST

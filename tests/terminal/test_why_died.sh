@@ -68,7 +68,7 @@ say disk disk_full             'No space left'
 say key interrupted            'Ctrl-C'
 say sigterm terminated         '"signal":15'
 say fine finished              'finished normally'
-say child child_failed         'rank 1, exit code -9, pid 4711'
+say child child_failed         'rank 1, signal 9 .Killed., pid 4711'
 [ -z "$cgroup" ] || say oom oom_kill 'out-of-memory killer'
 say error:recording exception  "KeyError: 'lr'" error/a.pmtop
 say error:log exception        "KeyError: 'lr'" error/log

@@ -137,17 +137,101 @@ START_TEST(timeout_of_nccl_is_the_cause_of_what_follows)
 }
 END_TEST
 
+#define CONNECTION_CLOSED "RuntimeError: [gloo/transport/tcp/pair.cc:561] Connection closed by peer [127.0.0.1]:3993."
+#define RANK_0_FOLLOWS \
+	"[rank0]: Traceback (most recent call last):\n[rank0]:   File \"/u/train.py\", line 90, in step\n" \
+	"[rank0]: " CONNECTION_CLOSED "\n"
+#define LAUNCHER(rank, code) \
+	"Traceback (most recent call last):\n  File \"/usr/lib/python3.11/site-packages/torch/run.py\", line 386, in " \
+	"launch\n" \
+	"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n=====\ntrain.py FAILED\n-----\nFailures:\n" \
+	"[1]:\n  rank      : 0 (local_rank: 0)\n  exitcode  : -15 (pid: 4711)  (SIGTERM)\n" \
+	"  traceback : Signal 15 (SIGTERM) received by PID 4711\n-----\nRoot Cause (first observed failure):\n[0]:\n" \
+	"  rank      : " rank "\n  exitcode  : " code " (pid: 4712)\n  error_file: <N/A>\n"
+
 START_TEST(child_of_torchrun_is_named_with_its_error)
 {
 	begin(EXIT(1),
 		"[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/u/train.py\", line 88, in main\n"
-		"[rank1]: RuntimeError: shape mismatch\n"
-		"Traceback (most recent call last):\n  File \"/usr/bin/torchrun\", line 8, in <module>\n"
-		"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n=====\ntrain.py FAILED\n"
-		"  rank      : 1 (local_rank: 1)\n  exitcode  : 1 (pid: 4712)\n");
-	expect(
-		DIED_CHILD_FAILED, "train.py (4711) ended because one of its processes failed: RuntimeError: shape mismatch");
+		"[rank1]: RuntimeError: shape mismatch\n" LAUNCHER("1 (local_rank: 1)", "1"));
+	expect(DIED_CHILD_FAILED, "train.py (4711) ended because rank 1 failed: RuntimeError: shape mismatch");
 	ck_assert_str_eq(evidence.output.child, "rank 1, exit code 1, pid 4712");
+	ck_assert_str_eq(evidence.output.where, "train.py:88 in main");
+	/* Before its process group begins, a rank prints without a prefix. */
+	begin(EXIT(1), TRACEBACK("ModuleNotFoundError: No module named 'x'") LAUNCHER("1 (local_rank: 1)", "1"));
+	expect(DIED_CHILD_FAILED, "train.py (4711) ended because rank 1 failed: ModuleNotFoundError: No module named 'x'");
+	ck_assert_str_eq(evidence.output.where, "train.py:88 in main");
+}
+END_TEST
+
+START_TEST(error_that_follows_from_another_ranks_end_is_not_the_cause)
+{
+	/* The lines of both ranks alternate. */
+	static const char both[] =
+		"[rank1]: Traceback (most recent call last):\n[rank0]: Traceback (most recent call last):\n"
+		"[rank1]:   File \"/u/train.py\", line 88, in main\n[rank0]:   File \"/u/train.py\", line 90, in step\n"
+		"[rank1]: ValueError: planted\n[rank0]: " CONNECTION_CLOSED "\n";
+	char text[4096];
+	snprintf(text, sizeof text, "%s%s", both, LAUNCHER("1 (local_rank: 1)", "1"));
+	begin(EXIT(1), text);
+	expect(DIED_CHILD_FAILED, "train.py (4711) ended because rank 1 failed: ValueError: planted");
+	ck_assert_str_eq(evidence.output.where, "train.py:88 in main");
+	/* torchrun noticed the end of rank 0 first. */
+	snprintf(text, sizeof text, "%s%s", both, LAUNCHER("0 (local_rank: 0)", "1"));
+	begin(EXIT(1), text);
+	expect(DIED_CHILD_FAILED, "train.py (4711) ended because rank 1 failed: ValueError: planted");
+	ck_assert_str_eq(evidence.output.child, "rank 1; torchrun reports rank 0, exit code 1, pid 4712");
+	/* Without torchrun's table, as if that was killed. */
+	begin(EXIT(1), both);
+	expect(DIED_EXCEPTION, "train.py (4711) ended by an exception of Python: ValueError: planted");
+	begin(EXIT(1),
+		"Process Process-2:\n" TRACEBACK("ValueError: planted") "Process Process-1:\n" TRACEBACK(CONNECTION_CLOSED));
+	expect(DIED_EXCEPTION, "train.py (4711) ended by an exception of Python: ValueError: planted");
+	/* It may be all that is known. */
+	begin(EXIT(1), RANK_0_FOLLOWS);
+	expect(DIED_EXCEPTION, "train.py (4711) ended by an exception of Python: " CONNECTION_CLOSED);
+}
+END_TEST
+
+START_TEST(child_of_torchrun_that_a_signal_ended_has_no_error_of_another_rank)
+{
+	begin(EXIT(1), RANK_0_FOLLOWS LAUNCHER("1 (local_rank: 1)", "-11"));
+	expect(DIED_CHILD_FAILED, "train.py (4711) ended because rank 1 was killed (signal 11, Segmentation fault)");
+	ck_assert_str_eq(evidence.output.child, "rank 1, signal 11 (Segmentation fault), pid 4712");
+	ck_assert_str_eq(evidence.output.child_exception, "");
+	ck_assert_str_eq(evidence.output.where, "");
+	begin(EXIT(1), RANK_0_FOLLOWS LAUNCHER("1 (local_rank: 1)", "-9"));
+	expect(DIED_CHILD_FAILED, "train.py (4711) ended because rank 1 was killed (signal 9, Killed)");
+	evidence.oom_kills = 1;
+	expect(DIED_OOM_KILL, "train.py (4711) ended because rank 1 was killed by the kernel's out-of-memory killer");
+}
+END_TEST
+
+START_TEST(error_in_torchruns_table_is_that_of_the_rank)
+{
+	begin(EXIT(1),
+		RANK_0_FOLLOWS LAUNCHER(
+			"12 (local_rank: 4)", "1") "  traceback : Traceback (most recent call last):\n"
+									   "    File \"/usr/lib/python3.11/site-packages/torch/errors.py\", line 380, in "
+									   "wrapper\n      return f()\n"
+									   "    File \"/u/train.py\", line 6, in main\n      raise "
+									   "ValueError('recorded')\n  ValueError: recorded\n  \n====\n");
+	expect(DIED_CHILD_FAILED, "train.py (4711) ended because rank 12 failed: ValueError: recorded");
+	ck_assert_str_eq(evidence.output.where, "train.py:6 in main");
+	/* torchrun --tee */
+	begin(EXIT(1),
+		"[default4]:[rank12]: Traceback (most recent call last):\n[default4]:[rank12]: KeyError: 'a'\n"
+		"[default3]:Traceback (most recent call last):\n[default3]:" CONNECTION_CLOSED
+		"\n" LAUNCHER("12 (local_rank: 4)", "1"));
+	expect(DIED_CHILD_FAILED, "train.py (4711) ended because rank 12 failed: KeyError: 'a'");
+	begin(EXIT(1),
+		"[default4]:Traceback (most recent call last):\n[default4]:KeyError: 'b'\n" LAUNCHER(
+			"12 (local_rank: 4)", "1"));
+	expect(DIED_CHILD_FAILED, "train.py (4711) ended because rank 12 failed: KeyError: 'b'");
+	/* Cut off anywhere. */
+	static const char text[] = RANK_0_FOLLOWS LAUNCHER("12 (local_rank: 4)", "-11");
+	for (size_t length = 0; length < sizeof text; length++)
+		died_output_read(text, length, &evidence.output);
 }
 END_TEST
 
@@ -220,6 +304,9 @@ int main(void)
 	tcase_add_test(tests, exceptions_are_named_by_their_last_line);
 	tcase_add_test(tests, timeout_of_nccl_is_the_cause_of_what_follows);
 	tcase_add_test(tests, child_of_torchrun_is_named_with_its_error);
+	tcase_add_test(tests, error_that_follows_from_another_ranks_end_is_not_the_cause);
+	tcase_add_test(tests, child_of_torchrun_that_a_signal_ended_has_no_error_of_another_rank);
+	tcase_add_test(tests, error_in_torchruns_table_is_that_of_the_rank);
 	tcase_add_test(tests, scheduler_that_ends_a_job_is_named);
 	tcase_add_test(tests, output_is_cleaned);
 	tcase_add_test(tests, end_is_stored_and_compared_with_the_last_good_one);
