@@ -284,10 +284,28 @@ const char *collective_words_none(const struct model *model, char out[COLLECTIVE
 	return out;
 }
 
+/* "ranks 1, 3 have no more inputs: they wait in Join for the others" */
+static const char *write_joined(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
+{
+	uint8_t joined[COLLECTIVE_RANKS_MAX];
+	char who[WHO_SIZE];
+	size_t count = 0, all = model->collectives ? model->collectives->rank_count : 0;
+	*out = '\0';
+	for (size_t i = 0; i < all; i++)
+		if (joined_now(&model->collectives->ranks[i]))
+			joined[count++] = (uint8_t)i;
+	if (count == 0 || count == all)
+		return out;
+	write_ranks(model, joined, count, all, who);
+	snprintf(out, COLLECTIVE_WORDS_SIZE, "%s %s no more inputs: %s in Join for the others", who,
+		count == 1 ? "has" : "have", count == 1 ? "it waits" : "they wait");
+	return out;
+}
+
 const char *collective_words_verdict(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
 {
 	return *collective_words_now(model, out) || *collective_words_straggler(model, out) ||
-			*collective_words_throttled(model, out)
+			*collective_words_throttled(model, out) || *write_joined(model, out)
 		? out
 		: collective_words_none(model, out);
 }

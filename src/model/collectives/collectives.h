@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/model/collectives/joined.h"
 #include "src/model/collectives/lost_time.h"
 #include "src/samples/sample_set.h"
 
@@ -33,6 +34,7 @@ struct collective_rank {
 		int64_t time_ns;     /* 0 = none */
 		double recent_ratio; /* of the time of the last seconds, in which a CPU quota throttled the rank; 0 … 1 */
 	} throttle;
+	struct joined joined;
 };
 
 struct collective_op {

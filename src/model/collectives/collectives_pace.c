@@ -74,20 +74,24 @@ static uint64_t pace_begin(const struct collectives_view *view)
 	return at + 1;
 }
 
-static size_t first_of(const struct collectives_view *view, const struct collective_slot *slot)
+/* A rank in Join is never late, and none is late for it. */
+static size_t first_of(const struct collectives_view *view, const struct collective_slot *slot, size_t last)
 {
-	size_t first = view->members[0];
-	for (size_t i = 1; i < view->count; i++)
-		if (slot->entries[view->members[i]].entered_ns < slot->entries[first].entered_ns)
-			first = view->members[i];
-	return first;
+	size_t first = last;
+	for (size_t i = 0; i < view->count; i++) {
+		size_t rank = view->members[i];
+		if (slot->entries[rank].entered_ns < slot->entries[first].entered_ns &&
+			!joined_at(&view->all->ranks[rank], slot->entries[rank].entered_ns))
+			first = rank;
+	}
+	return joined_at(&view->all->ranks[last], slot->entries[last].entered_ns) ? last : first;
 }
 
 /* Adds the wait for the last rank of a collective, so far as that is itself the reason. */
 static void add_wait(struct sums *sums, const struct collectives_view *view, uint64_t sequence, size_t last)
 {
 	const struct collective_slot *slot = collective_slot_of(view->group, sequence);
-	size_t first = first_of(view, slot);
+	size_t first = first_of(view, slot, last);
 	int64_t begin_ns = slot->entries[first].entered_ns, end_ns = slot->entries[last].entered_ns;
 	begin_ns = begin_ns > sums->waited_until_ns[last] ? begin_ns : sums->waited_until_ns[last];
 	double delay_s = end_ns > begin_ns
@@ -157,7 +161,7 @@ static double busy_ratio(const struct collectives_view *view, const struct sums 
 		const struct collective_slot *slot =
 			sums->last[i] == rank ? collective_slot_of(view->group, sums->sequences[i]) : NULL;
 		if (slot)
-			exchange_add(view->model, view->group, slot, first_of(view, slot), rank, sums->delays_s[i], &pair);
+			exchange_add(view->model, view->group, slot, first_of(view, slot, rank), rank, sums->delays_s[i], &pair);
 	}
 	return exchange_busy_ratio(&pair);
 }

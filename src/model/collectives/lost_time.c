@@ -69,7 +69,8 @@ static size_t sort_waits(const struct collectives *all, const struct collective_
 		last_ns = slot->entries[i].entered_ns > last_ns ? slot->entries[i].entered_ns : last_ns;
 	}
 	for (size_t i = 0; next && i < count; i++)
-		waits[i].is_waiting = next->entries[waits[i].rank].entered_ns >= last_ns;
+		waits[i].is_waiting = next->entries[waits[i].rank].entered_ns >= last_ns &&
+			!joined_at(&all->ranks[waits[i].rank], waits[i].entered_ns);
 	qsort(waits, count, sizeof *waits, compare_waits);
 	return count;
 }
@@ -185,6 +186,8 @@ static void advance(struct model *model, struct collective_group *group)
 void model_refresh_lost_time(struct model *model)
 {
 	struct collectives *all = model->collectives;
+	if (all)
+		model_refresh_joined(model);
 	for (size_t i = 0; all && i < all->group_count; i++) {
 		struct collective_group *group = &all->groups[i];
 		if (group->slots && !group->lost)

@@ -31,7 +31,7 @@ static bool see(struct window *window, const struct collective_slot *slot)
 	size_t last = 0;
 	for (size_t i = 0; i < window->member_count; i++) {
 		int64_t entered_ns = slot->entries[window->members[i]].entered_ns;
-		if (!entered_ns)
+		if (!entered_ns || joined_at(&window->all->ranks[window->members[i]], entered_ns))
 			return false;
 		first_ns = entered_ns < first_ns ? entered_ns : first_ns;
 		if (entered_ns > last_ns) {

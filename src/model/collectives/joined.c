@@ -1,0 +1,82 @@
+#include "src/model/collectives/joined.h"
+
+#include <string.h>
+
+#include "src/model/collectives/collectives.h"
+#include "src/model/model.h"
+
+static bool is_join(const struct code_name *name)
+{
+	static const char file[] = "torch/distributed/algorithms/join.py", function[] = "__exit__";
+	size_t file_length = name->file ? strlen(name->file) : 0, length = name->function ? strlen(name->function) : 0;
+	return file_length >= sizeof file - 1 && length >= sizeof function - 1 &&
+		strcmp(name->file + file_length - (sizeof file - 1), file) == 0 &&
+		strcmp(name->function + length - (sizeof function - 1), function) == 0;
+}
+
+static bool has_join(const struct code *code)
+{
+	for (size_t i = 0; i < code->code_count; i++)
+		if (is_join(&code->codes[i]))
+			return true;
+	return false;
+}
+
+static double joined_s(const struct code *code, int group)
+{
+	double sum_s = 0;
+	for (size_t i = 0; i < code->node_count; i++) {
+		const struct code_node *node = &code->nodes[i];
+		if (node->is_used && (int)node->group == group && is_join(&code->codes[node->code]))
+			sum_s += node->all.total_s;
+	}
+	return sum_s;
+}
+
+/* Since the sample before the first one in Join; if that is the first sample of all, it is unknown since when: none is
+ * accused for the time before. */
+static int64_t since_of(const struct model *model, const struct joined *joined, double sum_s, double sampled_s)
+{
+	if (joined->sampled_ns)
+		return joined->sampled_ns;
+	return sum_s >= sampled_s ? 1 : model->now_ns;
+}
+
+static void refresh(const struct model *model, struct collective_rank *rank)
+{
+	struct joined *joined = &rank->joined;
+	int group = code_group_of(&model->code, rank->pid);
+	double sampled_s = group >= 0 ? model->code.groups[group].seen.total_s : 0;
+	if (group < 0 || sampled_s == joined->sampled_s)
+		return;
+	double sum_s = joined_s(&model->code, group);
+	bool is_now = sum_s > joined->joined_s, was = joined_now(rank);
+	if (is_now && !was) {
+		joined->since_ns = since_of(model, joined, sum_s, sampled_s);
+		joined->until_ns = 0;
+	} else if (!is_now && was) {
+		joined->until_ns = model->now_ns;
+	}
+	joined->joined_s = sum_s;
+	joined->sampled_s = sampled_s;
+	joined->sampled_ns = model->now_ns;
+}
+
+bool joined_at(const struct collective_rank *rank, int64_t at_ns)
+{
+	const struct joined *joined = &rank->joined;
+	return joined->since_ns && at_ns >= joined->since_ns && (!joined->until_ns || at_ns < joined->until_ns);
+}
+
+bool joined_now(const struct collective_rank *rank)
+{
+	return !rank->is_gone && rank->joined.since_ns && !rank->joined.until_ns;
+}
+
+void model_refresh_joined(struct model *model)
+{
+	if (!has_join(&model->code))
+		return;
+	for (size_t i = 0; i < model->collectives->rank_count; i++)
+		refresh(model, &model->collectives->ranks[i]);
+}
