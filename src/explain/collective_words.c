@@ -9,8 +9,9 @@
 #include "src/explain/ras_words.h"
 #include "src/model/code/code_samples.h"
 #include "src/model/collectives/exchange_hang.h"
+#include "src/model/collectives/exchange_pace.h"
 
-static const double none_min_s = 60;
+static const double none_min_s = 60, hang_min_s = 5;
 
 enum { WHO_SIZE = 96, WHAT_SIZE = 160, WHERE_SIZE = 128, RANKS_NAMED = 4 };
 
@@ -241,27 +242,52 @@ static int64_t newest_collective_ns(const struct model *model, bool *is_waited_f
 	return newest_ns;
 }
 
-/* "ranks 0, 2 wait in send or receive; rank 1 is in pipe.py:24"; empty: none hang. */
-static const char *write_exchange(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
+/* "rank 1 is the slowest: 4 % of its time in send or receive, the next rank 84 %" */
+static const char *write_exchange_pace(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
 {
-	struct exchange_hang hang;
+	struct exchange_pace pace;
+	char who[COLLECTIVE_RANK_SIZE], share[NUMBER_SIZE], next[NUMBER_SIZE];
+	exchange_pace_find(model, &pace);
+	*out = '\0';
+	if (pace.slowest >= 0)
+		snprintf(out, COLLECTIVE_WORDS_SIZE, "%s is the slowest: %s of its time in send or receive, the next rank %s",
+			collective_rank_words(model, (size_t)pace.slowest, who), format_percent(share, pace.waits_ratio),
+			format_percent(next, pace.next_ratio));
+	return out;
+}
+
+/* "ranks 0, 2 wait in send or receive; rank 1 is in pipe.py:24" */
+static void write_exchange_hang(
+	const struct model *model, const struct exchange_hang *hang, char out[COLLECTIVE_WORDS_SIZE])
+{
 	struct newest_line line;
 	char waiting[WHO_SIZE], late[WHO_SIZE], where[WHERE_SIZE] = " elsewhere", words[2 * COLLECTIVE_WORDS_SIZE];
-	exchange_hang_find(model, &hang);
-	*out = '\0';
-	if (hang.late_count == 0)
-		return out;
-	size_t all = hang.waiting_count + hang.late_count;
-	write_ranks(model, hang.waiting, hang.waiting_count, all, waiting);
-	write_ranks(model, hang.late, hang.late_count, all, late);
-	if (hang.late_count == 1 && code_newest_line(model, model->collectives->ranks[hang.late[0]].pid, &line) &&
+	size_t all = hang->waiting_count + hang->late_count;
+	write_ranks(model, hang->waiting, hang->waiting_count, all, waiting);
+	write_ranks(model, hang->late, hang->late_count, all, late);
+	if (hang->late_count == 1 && code_newest_line(model, model->collectives->ranks[hang->late[0]].pid, &line) &&
 		line.line > 0) {
 		const char *slash = strrchr(line.file, '/');
 		snprintf(where, sizeof where, " in %.40s:%u", slash ? slash + 1 : line.file, (unsigned)line.line);
 	}
 	snprintf(words, sizeof words, "%s %s in send or receive; %s %s%s", waiting,
-		hang.waiting_count == 1 ? "waits" : "wait", late, hang.late_count == 1 ? "is" : "are", where);
+		hang->waiting_count == 1 ? "waits" : "wait", late, hang->late_count == 1 ? "is" : "are", where);
 	text_clean(out, COLLECTIVE_WORDS_SIZE, words, strlen(words));
+}
+
+/* Empty: none hang, and none is slow; or it is unknown. has_none: there are no collectives. */
+static const char *write_exchange(
+	const struct model *model, bool has_none, double age_s, char out[COLLECTIVE_WORDS_SIZE])
+{
+	struct exchange_hang hang;
+	exchange_hang_find(model, &hang);
+	enum exchange_movement movement = exchange_hang_movement(model, &hang);
+	bool hangs = hang.late_count > 0 && age_s >= hang_min_s && movement != EXCHANGE_MOVES;
+	*out = '\0';
+	if (has_none && !(hangs && movement == EXCHANGE_STANDS) && *write_exchange_pace(model, out))
+		return out;
+	if (hangs)
+		write_exchange_hang(model, &hang, out);
 	return out;
 }
 
@@ -275,7 +301,8 @@ const char *collective_words_none(const struct model *model, char out[COLLECTIVE
 		return out;
 	int64_t newest_ns = newest_collective_ns(model, &is_waited_for);
 	double age_s = seconds_between(newest_ns, model->now_ns);
-	if (!is_waited_for && *write_exchange(model, out))
+	bool has_none = !newest_ns || (!is_waited_for && age_s >= none_min_s);
+	if (!is_waited_for && *write_exchange(model, has_none, age_s, out))
 		return out;
 	if (!newest_ns)
 		snprintf(out, COLLECTIVE_WORDS_SIZE, "no collectives yet: %s", why);

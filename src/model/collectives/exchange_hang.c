@@ -1,11 +1,13 @@
 #include "src/model/collectives/exchange_hang.h"
 
+#include <math.h>
+
 #include "src/base/clock.h"
 #include "src/model/code/code_samples.h"
 #include "src/model/model.h"
 
 enum { SAMPLES_MIN = 3 };
-static const double window_s = 5, all_ratio = 0.9;
+static const double window_s = 5, all_ratio = 0.9, gap_ratio = 1.5;
 
 /* By their numbers. */
 static void insert(const struct collectives *all, uint8_t *ranks, size_t *count, size_t rank)
@@ -43,4 +45,39 @@ void exchange_hang_find(const struct model *model, struct exchange_hang *out)
 		}
 	if (out->waiting_count == 0)
 		out->late_count = 0;
+}
+
+enum exchange_movement exchange_hang_movement(const struct model *model, const struct exchange_hang *hang)
+{
+	enum exchange_movement found = EXCHANGE_UNKNOWN;
+	for (size_t i = 0; i < hang->waiting_count; i++) {
+		const struct collective_rank *rank = &model->collectives->ranks[hang->waiting[i]];
+		double patience_s = fmax(window_s, gap_ratio * rank->movement.longest_s);
+		if (!rank->movement.moved_ns)
+			continue;
+		if (seconds_between(rank->movement.moved_ns, model->now_ns) < patience_s)
+			return EXCHANGE_MOVES;
+		found = EXCHANGE_STANDS;
+	}
+	return found;
+}
+
+static void refresh(struct collective_rank *rank, double switches, int64_t now_ns)
+{
+	if (isnan(switches) || (rank->movement.moved_ns && switches == rank->movement.switches))
+		return;
+	double gap_s = rank->movement.moved_ns ? seconds_between(rank->movement.moved_ns, now_ns) : 0;
+	rank->movement.longest_s = fmax(rank->movement.longest_s, gap_s);
+	rank->movement.switches = switches;
+	rank->movement.moved_ns = now_ns;
+}
+
+void model_refresh_movement(struct model *model)
+{
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct process *process = &model->processes[i];
+		for (size_t k = 0; !process->is_gone && k < model->collectives->rank_count; k++)
+			if (model->collectives->ranks[k].pid == process->pid)
+				refresh(&model->collectives->ranks[k], process->now[METRIC_PROCESS_SWITCHES_WILLING], model->now_ns);
+	}
 }

@@ -11,7 +11,21 @@ struct exchange_hang {
 	uint8_t waiting[COLLECTIVE_RANKS_MAX], late[COLLECTIVE_RANKS_MAX];
 };
 
+/* In order of trust. */
+enum exchange_movement {
+	EXCHANGE_UNKNOWN, /* pmtop reads the context switches of the target's process tree alone */
+	EXCHANGE_MOVES,
+	EXCHANGE_STANDS /* for 5 s, and 1.5 times the longest time before */
+};
+
 /* Each living rank has had one stack for the last seconds: some in communication, the late ones elsewhere. */
 void exchange_hang_find(const struct model *model, struct exchange_hang *out);
+/* Whether the ranks that wait in it still wake up, by their voluntary context switches: few samples of a slow pipeline
+ * look like those of a hang. */
+enum exchange_movement exchange_hang_movement(const struct model *model, const struct exchange_hang *hang);
+
+/* -- within src/model -- */
+
+void model_refresh_movement(struct model *model);
 
 #endif

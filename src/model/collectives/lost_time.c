@@ -8,6 +8,7 @@
 #include "src/model/code/code_samples.h"
 #include "src/model/collectives/collectives.h"
 #include "src/model/collectives/collectives_judge.h"
+#include "src/model/collectives/exchange_hang.h"
 #include "src/model/collectives/lost_steps.h"
 #include "src/model/collectives/lost_without.h"
 #include "src/model/collectives/own_delay.h"
@@ -186,8 +187,10 @@ static void advance(struct model *model, struct collective_group *group)
 void model_refresh_lost_time(struct model *model)
 {
 	struct collectives *all = model->collectives;
-	if (all)
+	if (all) {
 		model_refresh_joined(model);
+		model_refresh_movement(model);
+	}
 	for (size_t i = 0; all && i < all->group_count; i++) {
 		struct collective_group *group = &all->groups[i];
 		if (group->slots && !group->lost)

@@ -1,0 +1,170 @@
+/* The slowest rank of a job that only sends and receives, and one that hangs, from stack samples. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/explain/collective_words.h"
+#include "tests/support/model_parts.h"
+#include "tests/support/sets.h"
+#include "tests/support/suite.h"
+
+#define NO_RECORD "PyTorch does not record gloo's send and receive, nor RPC"
+
+enum { PID = 700, BASE_S = 5000, RANKS_MAX = 4, STEP = 1, RECEIVE, WAIT, NODES = WAIT };
+
+static struct model *model;
+static struct sample_set set;
+static char words[COLLECTIVE_WORDS_SIZE];
+static struct {
+	double seconds[NODES + 1];
+	uint64_t samples, switches;
+	double due; /* below 1: parts of a sample in send and receive */
+} ranks[RANKS_MAX];
+
+static struct record *add(enum record_kind kind) { return sample_set_add(&set, kind, 0, set.time_ns); }
+
+static uint32_t node_of(int rank, uint32_t node) { return (uint32_t)rank * NODES + node; }
+
+static void begin(double at_s)
+{
+	sample_set_clear(&set);
+	set.time_ns = BASE_S * NS_PER_S + (int64_t)(at_s * (double)NS_PER_S);
+}
+
+static void add_rank(int rank, int count, bool is_in_tree)
+{
+	struct record *record = add(RECORD_COLLECTIVE_RANK);
+	record->collective_rank.pid = PID + rank;
+	record->collective_rank.rank = rank;
+	record->collective_rank.world_size = (uint32_t)count;
+	fill_code_group(add(RECORD_CODE_GROUP), (uint32_t)rank + 1, PID + rank, 0, 10, 0);
+	fill_code_node(add(RECORD_CODE_NODE), node_of(rank, STEP), 0, (uint32_t)rank + 1, STEP, 22, "step()");
+	fill_code_node(
+		add(RECORD_CODE_NODE), node_of(rank, RECEIVE), node_of(rank, STEP), (uint32_t)rank + 1, RECEIVE, 900, NULL);
+	fill_code_node(
+		add(RECORD_CODE_NODE), node_of(rank, WAIT), 0, (uint32_t)rank + 1, STEP, 24, "dist.irecv(x, 0).wait()");
+	if (!is_in_tree)
+		return;
+	struct record *seen = add(RECORD_PROCESS_SEEN);
+	seen->process.pid = PID + rank;
+	seen->process.start_ticks = 1;
+	seen->process.command = "pipe.py";
+}
+
+static void open_job(int count, bool is_in_tree)
+{
+	model = model_new_default();
+	set = (struct sample_set)SAMPLE_SET_INIT;
+	memset(ranks, 0, sizeof ranks);
+	begin(0);
+	fill_code(add(RECORD_CODE), STEP, "train", "/home/me/pipe.py", true);
+	fill_code(add(RECORD_CODE), RECEIVE, "recv", "/x/site-packages/torch/distributed/distributed_c10d.py", false);
+	for (int i = 0; i < count; i++)
+		add_rank(i, count, is_in_tree);
+	model_apply(model, &set);
+}
+
+static void close_job(void)
+{
+	sample_set_release(&set);
+	model_free(model);
+}
+
+static void sample(int rank, double waits_ratio, uint32_t waits_in, bool is_moving)
+{
+	ranks[rank].due += waits_ratio;
+	uint32_t node = ranks[rank].due >= 1 ? waits_in : STEP;
+	ranks[rank].due -= ranks[rank].due >= 1 ? 1 : 0;
+	ranks[rank].samples++;
+	ranks[rank].switches += is_moving;
+	fill_code_group(add(RECORD_CODE_GROUP), (uint32_t)rank + 1, PID + rank, ranks[rank].samples, 1, 1);
+	fill_code_time(add(RECORD_CODE_TIME), node_of(rank, node), ranks[rank].seconds[node] += 1);
+	struct record *record = add(RECORD_CODE_SAMPLES);
+	record->code_samples.node = node_of(rank, node);
+	record->code_samples.count = 1;
+	record->code_samples.begin_ns = set.time_ns;
+	sample_set_figure(&set, set.time_ns, METRIC_PROCESS_SWITCHES_WILLING, PID + rank, (double)ranks[rank].switches);
+}
+
+/* One sample of each rank each second. */
+static void run(int count, int from_s, int to_s, const double waits_ratios[], const uint32_t waits_in[], bool is_moving)
+{
+	for (int at_s = from_s; at_s < to_s; at_s++) {
+		begin(at_s);
+		for (int i = 0; i < count; i++)
+			sample(i, waits_ratios[i], waits_in[i], is_moving);
+		model_apply(model, &set);
+	}
+}
+
+static const uint32_t receive[RANKS_MAX] = { RECEIVE, RECEIVE, RECEIVE, RECEIVE };
+
+static const char *verdict(void) { return collective_words_verdict(model, words); }
+
+START_TEST(slowest_stage_waits_the_least)
+{
+	open_job(4, true);
+	run(4, 1, 60, (const double[]){ 0.7, 0.6, 0.1, 0.8 }, receive, true);
+	ck_assert_str_eq(verdict(), "rank 2 is the slowest: 8 % of its time in send or receive, the next rank 59 %");
+	close_job();
+	/* Whether it can be seen in the Python stack or not. */
+	open_job(2, true);
+	run(2, 1, 60, (const double[]){ 0.8, 0.1 }, (const uint32_t[]){ WAIT, RECEIVE }, true);
+	ck_assert_str_eq(verdict(), "rank 1 is the slowest: 8 % of its time in send or receive, the next rank 80 %");
+	close_job();
+}
+END_TEST
+
+START_TEST(stages_of_nearly_equal_speed_have_no_slowest)
+{
+	open_job(2, true);
+	run(2, 1, 60, (const double[]){ 0.22, 0.45 }, receive, true);
+	ck_assert_str_eq(verdict(), "no collectives yet: " NO_RECORD);
+	close_job();
+	/* One that never sends nor receives may have nothing to do with the others. */
+	open_job(2, true);
+	run(2, 1, 60, (const double[]){ 0.8, 0 }, receive, true);
+	ck_assert_str_eq(verdict(), "no collectives yet: " NO_RECORD);
+	close_job();
+	/* Few samples. */
+	open_job(2, true);
+	run(2, 1, 8, (const double[]){ 0.8, 0.2 }, receive, true);
+	ck_assert_str_eq(verdict(), "no collectives yet: " NO_RECORD);
+	close_job();
+}
+END_TEST
+
+/* The samples of the last seconds are those of a hang. */
+START_TEST(slow_stage_does_not_hang_while_the_others_wake_up)
+{
+	static const double slow[] = { 0.85, 0.1 }, hang[] = { 1, 0 };
+	open_job(2, true);
+	run(2, 1, 40, slow, receive, true);
+	run(2, 40, 52, hang, receive, true);
+	ck_assert_str_eq(verdict(), "rank 1 is the slowest: 6 % of its time in send or receive, the next rank 88 %");
+	close_job();
+	open_job(2, true);
+	run(2, 1, 40, slow, receive, true);
+	run(2, 40, 52, hang, receive, false);
+	ck_assert_str_eq(verdict(), "rank 0 waits in send or receive; rank 1 is in pipe.py:22");
+	close_job();
+	/* A hang from the beginning, and ranks whose context switches are unknown. */
+	open_job(2, false);
+	run(2, 1, 20, hang, receive, false);
+	ck_assert_str_eq(verdict(), "rank 0 waits in send or receive; rank 1 is in pipe.py:22");
+	close_job();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("exchange");
+	TCase *tests = tcase_create("all");
+	tcase_add_test(tests, slowest_stage_waits_the_least);
+	tcase_add_test(tests, stages_of_nearly_equal_speed_have_no_slowest);
+	tcase_add_test(tests, slow_stage_does_not_hang_while_the_others_wake_up);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
