@@ -7,6 +7,7 @@
 #include "src/model/code/code_samples.h"
 #include "src/model/collectives/collectives_view.h"
 #include "src/model/model.h"
+#include "src/model/ranks/ranks.h"
 
 static const double patience_min_s = 5, interval_ratio = 10, skew_ratio = 1.5, first_patience_s = 60, slow_min_s = 10,
 					ended_min_s = 10;
@@ -18,7 +19,7 @@ static const double reading_age_s = 3;
  * own code computes, too. */
 static const double healthy_ratio = 0.2, healthy_patience_s = 600;
 /* A rank that works in the last seconds, at a validation perhaps, does not hang. */
-static const double working_window_s = 4, working_patience_s = 60, running_min_ratio = 0.5;
+static const double working_window_s = 4, working_patience_s = 60, running_min_ratio = 0.5, moving_s = 5;
 /* A rank that has executed the same few lines all this time does not validate; one line may be a long call. */
 static const double repeating_s = 15, repeating_one_s = 30;
 
@@ -146,6 +147,18 @@ static size_t repeated_stacks(
 	return model_repeated_stacks(view->model, rank->pid, until_ns - (int64_t)(seconds * (double)NS_PER_S), until_ns);
 }
 
+static bool is_moving(const struct collectives_view *view, size_t rank, int64_t until_ns)
+{
+	return seconds_between(ranks_moved_ns(view->model, view->all->ranks[rank].pid), until_ns) < moving_s;
+}
+
+/* Its steps go on, and those of the rank that waits do not. Their stacks are equal if they wait for a loader. */
+static bool is_validating(
+	const struct collectives_view *view, const struct collective_judgement *judgement, int64_t until_ns)
+{
+	return is_moving(view, judgement->behind[0], until_ns) && !is_moving(view, judgement->waiting, until_ns);
+}
+
 /* For how long the others' wait is normal, by what the rank does. */
 static double work_patience_s(
 	const struct collectives_view *view, const struct collective_judgement *judgement, int64_t until_ns)
@@ -154,8 +167,8 @@ static double work_patience_s(
 		return healthy_patience_s;
 	const struct collective_rank *rank = &view->all->ranks[judgement->behind[0]];
 	int64_t from_ns = until_ns - (int64_t)(working_window_s * (double)NS_PER_S);
-	bool is_working =
-		rank->running_ratio >= running_min_ratio || model_is_working(view->model, rank->pid, from_ns, until_ns);
+	bool is_working = is_validating(view, judgement, until_ns) || rank->running_ratio >= running_min_ratio ||
+		model_is_working(view->model, rank->pid, from_ns, until_ns);
 	if (rank->is_gone || !is_working)
 		return 0;
 	if (repeated_stacks(view, rank, repeating_s, until_ns) > 1)

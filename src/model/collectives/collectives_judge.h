@@ -3,9 +3,9 @@
  * A rank is behind if it has not entered a collective that others have. That is normal for a while: it is judged
  * (is_due) after the largest of 5 s, 10 times the group's median interval between collectives, and 1.5 times the
  * longest wait so far; in a group's first collectives, which wait for compilations and workers, and while the rank
- * works (at a validation, say) by its stacks or its process state, after 60 s (15 s if it executes the same few lines
- * all the time, and no operation of torch; 30 s if only one); if it writes a checkpoint or compiles,
- * after ten minutes. All have entered it, and it does not complete: the network or the devices are slow.
+ * works (at a validation, say) by its stacks, its process state or its steps, after 60 s (15 s if it executes the same
+ * few lines all the time, and no operation of torch; 30 s if only one); if it writes a checkpoint or compiles, after
+ * ten minutes. All have entered it, and it does not complete: the network or the devices are slow.
  *
  * At the end of a run rank 0 often goes on alone. So ranks that have ended are judged only if more than one other
  * lives, or if rank 0 is among those that have ended. */

@@ -487,6 +487,15 @@ static void find_still(struct ranks *out)
 
 /* -- public -- */
 
+int64_t ranks_moved_ns(const struct model *model, int32_t pid)
+{
+	int64_t moved_ns = 0, ended_ns;
+	for (unsigned i = 0; i < model->run_count; i++)
+		if (model->runs[i].is_used && model->runs[i].pid == pid)
+			moved_ns = later(moved_ns, last_move_ns(&model->runs[i], &ended_ns));
+	return moved_ns;
+}
+
 const char *rank_state_name(enum rank_state state)
 {
 	static const char *const names[] = {

@@ -85,6 +85,8 @@ struct rank_step {
 };
 /* The steps with the ordinals from, …, from + count − 1. */
 void ranks_steps(const struct run *run, uint64_t from, size_t count, struct rank_step *out);
+/* When any batch or epoch of the process last began or ended, in any mode; 0 = never. */
+int64_t ranks_moved_ns(const struct model *model, int32_t pid);
 /* Compares the ranks of the run that this one belongs to. */
 void ranks_compare(const struct model *model, unsigned run, struct ranks *out);
 
