@@ -17,8 +17,9 @@ const char *collective_words(
 /* "rank 1 enters last: the others wait 0.081 s for it, 62 % of the time (default_pg)"; empty without a straggler. */
 const char *collective_words_pace(
 	const struct model *model, int group, const struct collective_pace *pace, char out[COLLECTIVE_WORDS_SIZE]);
-/* What keeps the others waiting now, if that is due; the straggler; the rank that a CPU quota throttles; ranks that
- * hang in send or receive, that there are no collectives, or none for a minute; the first of these. Empty if there is
+/* What keeps the others waiting now, if that is due; the straggler; the rank that a CPU quota throttles; ranks in
+ * Join; the slowest stage of a pipeline; ranks that hang in send or receive, that there are no collectives, or none for
+ * a minute; the first of these. Empty if there is
  * none. What NCCL's RAS says of other machines' ranks (ras_words.h) comes before a collective that all of this
  * machine's entered, and dead ranks come first. */
 const char *collective_words_now(const struct model *model, char out[COLLECTIVE_WORDS_SIZE]);
