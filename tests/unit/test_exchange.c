@@ -33,12 +33,17 @@ static void begin(double at_s)
 	set.time_ns = BASE_S * NS_PER_S + (int64_t)(at_s * (double)NS_PER_S);
 }
 
-static void add_rank(int rank, int count, bool is_in_tree)
+static void add_world(int rank, int count)
 {
 	struct record *record = add(RECORD_COLLECTIVE_RANK);
 	record->collective_rank.pid = PID + rank;
 	record->collective_rank.rank = rank;
 	record->collective_rank.world_size = (uint32_t)count;
+}
+
+static void add_rank(int rank, int count, bool is_in_tree)
+{
+	add_world(rank, count);
 	fill_code_group(add(RECORD_CODE_GROUP), (uint32_t)rank + 1, PID + rank, 0, 10, 0);
 	fill_code_node(add(RECORD_CODE_NODE), node_of(rank, STEP), 0, (uint32_t)rank + 1, STEP, 22, "step()");
 	fill_code_node(
@@ -126,6 +131,15 @@ START_TEST(stages_of_nearly_equal_speed_have_no_slowest)
 	/* One that never sends nor receives may have nothing to do with the others. */
 	open_job(2, true);
 	run(2, 1, 60, (const double[]){ 0.8, 0 }, receive, true);
+	ck_assert_str_eq(verdict(), "no collectives yet: " NO_RECORD);
+	close_job();
+	/* The slowest may be on another machine. */
+	open_job(2, true);
+	begin(0.5);
+	for (int i = 0; i < 2; i++)
+		add_world(i, 4);
+	model_apply(model, &set);
+	run(2, 1, 60, (const double[]){ 0.8, 0.1 }, receive, true);
 	ck_assert_str_eq(verdict(), "no collectives yet: " NO_RECORD);
 	close_job();
 	/* Few samples. */

@@ -75,6 +75,8 @@ struct collective_group {
 
 struct collectives {
 	size_t rank_count, group_count; /* group_count: of used and unused ones */
+	size_t codes_compared;          /* of joined.h: functions of the model's code; has_join: one is Join's */
+	bool has_join;
 	struct collective_rank ranks[COLLECTIVE_RANKS_MAX];
 	struct collective_op ops[COLLECTIVE_OPS_MAX];
 	struct collective_group groups[COLLECTIVE_GROUPS_MAX];

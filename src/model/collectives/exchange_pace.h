@@ -12,7 +12,7 @@ struct exchange_pace {
 };
 
 /* Named if the next rank's share is larger by three tenths of the time and three standard errors, while all ranks move:
- * each has samples in send or receive and outside of them. */
+ * each has samples in send or receive and outside of them. Of a job with ranks elsewhere, none is named. */
 void exchange_pace_find(const struct model *model, struct exchange_pace *out);
 
 #endif

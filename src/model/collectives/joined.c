@@ -14,12 +14,14 @@ static bool is_join(const struct code_name *name)
 		strcmp(name->function + length - (sizeof function - 1), function) == 0;
 }
 
-static bool has_join(const struct code *code)
+/* Only functions that were not there before are compared. */
+static bool has_join(const struct code *code, struct collectives *all)
 {
-	for (size_t i = 0; i < code->code_count; i++)
-		if (is_join(&code->codes[i]))
-			return true;
-	return false;
+	size_t from = all->codes_compared < code->code_count ? all->codes_compared : 0;
+	for (size_t i = from; !all->has_join && all->codes_compared != code->code_count && i < code->code_count; i++)
+		all->has_join = is_join(&code->codes[i]);
+	all->codes_compared = code->code_count;
+	return all->has_join;
 }
 
 static double joined_s(const struct code *code, int group)
@@ -75,7 +77,7 @@ bool joined_now(const struct collective_rank *rank)
 
 void model_refresh_joined(struct model *model)
 {
-	if (!has_join(&model->code))
+	if (!has_join(&model->code, model->collectives))
 		return;
 	for (size_t i = 0; i < model->collectives->rank_count; i++)
 		refresh(model, &model->collectives->ranks[i]);
