@@ -130,6 +130,19 @@ START_TEST(pmtop_that_comes_while_a_rank_is_in_join_accuses_none)
 }
 END_TEST
 
+START_TEST(time_that_is_counted_late_does_not_end_join)
+{
+	run(2, 5, seconds_s);
+	sample_set_clear(&set);
+	set.time_ns += NS_PER_S;
+	fill_code_time(add(RECORD_CODE_TIME), node_of(2, STEP), 100);
+	model_apply(model, &set);
+	ck_assert_str_eq(
+		collective_words_verdict(model, words), "rank 2 has no more inputs: it waits in Join for the others");
+	close_job();
+}
+END_TEST
+
 START_TEST(rank_that_left_join_counts_again)
 {
 	run(1, 5, 10);
@@ -145,6 +158,7 @@ int main(void)
 	TCase *tests = tcase_create("all");
 	tcase_add_test(tests, others_are_not_late_for_a_rank_in_join);
 	tcase_add_test(tests, pmtop_that_comes_while_a_rank_is_in_join_accuses_none);
+	tcase_add_test(tests, time_that_is_counted_late_does_not_end_join);
 	tcase_add_test(tests, rank_that_left_join_counts_again);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -56,9 +56,11 @@ static void refresh(const struct model *model, struct collective_rank *rank)
 	if (is_now && !was) {
 		joined->since_ns = since_of(model, joined, sum_s, sampled_s);
 		joined->until_ns = 0;
-	} else if (!is_now && was) {
-		joined->until_ns = model->now_ns;
+	} else if (!is_now && was && joined->outside_ns) {
+		joined->until_ns = joined->outside_ns;
 	}
+	/* The time of a sample from before Join may be counted later: one reading is not enough. */
+	joined->outside_ns = !is_now && joined_now(rank) ? model->now_ns : 0;
 	joined->joined_s = sum_s;
 	joined->sampled_s = sampled_s;
 	joined->sampled_ns = model->now_ns;

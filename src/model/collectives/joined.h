@@ -15,6 +15,7 @@ struct collective_rank;
 struct joined {
 	double joined_s, sampled_s; /* of its samples so far: in Join, and all; 0 = not sampled */
 	int64_t sampled_ns;         /* when sampled_s last changed */
+	int64_t outside_ns;         /* the last reading, if it is the first one outside of Join; else 0 */
 	int64_t since_ns, until_ns; /* the latest time in Join; since 0: it was not; until 0: it is */
 };
 
