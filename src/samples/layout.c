@@ -20,10 +20,9 @@
 
 #define STATE(kind, member) IN(struct run_state, kind, member)
 static const struct layout state_layout = LAYOUT(struct run_state, STATE(U32, mode), STATE(U32, epochs_planned),
-	STATE(U64, batches_per_epoch), STATE(U64, samples_per_batch), STATE(U64, steps_before), STATE(U64, steps_planned),
-	STATE(FLAG, in_epoch), STATE(FLAG, in_batch), STATE(FLAG, is_ended), STATE(U32, epoch_index),
-	STATE(U32, epochs_begun), STATE(TIME, epoch_begin_ns), STATE(U64, batch_index), STATE(U64, batches_in_epoch),
-	STATE(TIME, batch_begin_ns), STATE(DOUBLE, loss));
+	STATE(U64, batches_per_epoch), STATE(U64, samples_per_batch), STATE(FLAG, in_epoch), STATE(FLAG, in_batch),
+	STATE(FLAG, is_ended), STATE(U32, epoch_index), STATE(U32, epochs_begun), STATE(TIME, epoch_begin_ns),
+	STATE(U64, batch_index), STATE(U64, batches_in_epoch), STATE(TIME, batch_begin_ns), STATE(DOUBLE, loss));
 
 #define TOTAL(kind, member) IN(struct total_row, kind, member)
 static const struct layout total_layout = LAYOUT(struct total_row, TOTAL(U32, kind), TOTAL(U32, mode), TOTAL(U32, name),

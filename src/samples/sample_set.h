@@ -49,7 +49,6 @@ struct run_state {
 	uint32_t mode;           /* name id, 0 = none */
 	uint32_t epochs_planned; /* 0 = unknown, here and below */
 	uint64_t batches_per_epoch, samples_per_batch;
-	uint64_t steps_before, steps_planned; /* of the run, beside its epochs: before those counted here, and of both */
 	bool in_epoch, in_batch, is_ended;
 	uint32_t epoch_index;  /* as published, or EPOCH_UNKNOWN */
 	uint32_t epochs_begun; /* = ordinal of the current epoch */

@@ -58,7 +58,7 @@ CHOSEN_STEPS = 8
 EPOCH_STEPS = 100              # of an epoch of held.py, handed_on.py, tf_calls.py, train_accuracy.py, ignite_accuracy.py and lightning_iterable.py
 WHOLE_STEPS = 400               # of whole.py
 OPAQUE_STEPS = 50              # of an epoch of opaque.py
-EPOCHS_TO_KNOW = {'accumulated': 5, 'epochs': 3}   # before, more epochs are planned than the run has, or more batches of one
+EPOCHS_TO_KNOW = {'accumulated': 9, 'epochs': 3}   # before, more epochs are planned than the run has, or more batches of one
 WORKFLOW_STEPS = 100000        # planned in workflow.py
 NEXT_S = 2                     # after which the loop that follows another one is counted
 # What unseen.py does, and why it has no steps.
@@ -279,7 +279,7 @@ def kinds_of_work_are_no_epochs(python, *iterations):
 
 def the_end_of_the_run_is_known(python, way):
     """By the int that counts its steps, also where pmtop counts other ones; or, where that begins anew with each epoch, by the epochs, which end early."""
-    found, truth, _ = watch(python, 'whole', JOINED_S, way, objects=40, until=lambda last: len(last['epochs']) > EPOCHS_TO_KNOW.get(way, 0) and 'run_done_ratio' in last)
+    found, truth, _ = watch(python, 'whole', JOINED_S, way, objects=60, until=lambda last: len(last['epochs']) > EPOCHS_TO_KNOW.get(way, 0) and 'run_done_ratio' in last)
     assert found and 'run_done_ratio' in found[-1][1], found and found[-1][1]
     for now, reported in found:
         low, high = between(truth, now)

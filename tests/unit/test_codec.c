@@ -59,8 +59,8 @@ static void fill_counts(uint32_t *counts)
 
 static void fill_state(struct run_state *state)
 {
-	*state = (struct run_state){ number32(), number32(), number(), number(), number(), number(), flag(), flag(), flag(),
-		number32(), number32(), moment(), number(), number(), moment(), real() };
+	*state = (struct run_state){ number32(), number32(), number(), number(), flag(), flag(), flag(), number32(),
+		number32(), moment(), number(), number(), moment(), real() };
 }
 
 static void fill_total(struct total_row *total)

@@ -1,5 +1,7 @@
 #include <check.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "src/model/run/steps/tracks.h"
 #include "tests/support/model_parts.h"
@@ -408,12 +410,13 @@ START_TEST(what_counts_all_steps_ends_the_run_unless_its_epochs_do_before)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct script script;
 		script_open(&script, NULL);
-		struct run_state state = { .epochs_planned = cases[i].epochs,
-			.batches_per_epoch = 20,
-			.steps_before = cases[i].before,
-			.steps_planned = cases[i].planned,
-			.loss = NAN };
+		struct run_state state = { .epochs_planned = cases[i].epochs, .batches_per_epoch = 20, .loss = NAN };
+		char before[16], planned[16];
+		snprintf(before, sizeof before, "%" PRIu64, cases[i].before);
+		snprintf(planned, sizeof planned, "%" PRIu64, cases[i].planned);
 		script_state(&script, &state);
+		script_meta(&script, RUN_INFERRED "steps_before", before);
+		script_meta(&script, RUN_INFERRED "steps_planned", planned);
 		script_epoch(&script, RECORD_EPOCH_BEGIN, 1, 0);
 		double steps[10];
 		for (int step = 0; step < 10; step++)

@@ -135,14 +135,13 @@ static double expected_s(const struct run *run, const struct epoch *last)
 /* What counts the steps of all epochs to an end: it ends the run, if its epochs do not end it before. */
 static void refresh_whole(struct run *run)
 {
-	const struct run_state *state = &run->state;
-	uint64_t done = state->steps_before + run_main(run)->count;
-	if (!state->steps_planned || done > state->steps_planned)
+	uint64_t before, planned = run_whole(run, &before), done = before + run_main(run)->count;
+	if (!planned || done > planned)
 		return;
-	double eta_s = (double)(state->steps_planned - done) * baseline_step(run);
+	double eta_s = (double)(planned - done) * baseline_step(run);
 	if (run->run_eta_s <= eta_s)
 		return;
-	run->run_done_ratio = (double)done / (double)state->steps_planned;
+	run->run_done_ratio = (double)done / (double)planned;
 	run->run_eta_s = run->priv->closed_ns ? NAN : eta_s;
 }
 

@@ -158,7 +158,8 @@ void run_take_loop_epochs(struct run *run, struct run *loop)
 	bool has_length = loop->epoch_count > 0 || loop->state.batches_per_epoch > 0, agree = agrees(run, loop);
 	run->has_loop_epochs = !run->priv->publishes_epochs && has_length && agree;
 	/* "for step in range(100000):" around passes over a DataLoader. */
-	bool has_whole = loop->epoch_count == 0 || loop->state.steps_planned > 0;
+	uint64_t before;
+	bool has_whole = loop->epoch_count == 0 || run_whole(loop, &before) > 0;
 	if (run->priv->publishes_epochs && !run->state.epochs_planned && has_whole && agree) {
 		run->run_done_ratio = loop->run_done_ratio;
 		run->run_eta_s = loop->run_eta_s;

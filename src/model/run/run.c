@@ -117,12 +117,22 @@ bool run_has_epochs(const struct run *run)
 	return run->state.epochs_begun > 0 || run->state.epochs_planned > 0 || run->epoch_count > 0;
 }
 
+static uint64_t count_of(const struct run *run, const char *key)
+{
+	const char *count = run_meta(run, key);
+	return count ? strtoull(count, NULL, 10) : 0;
+}
+
+uint64_t run_whole(const struct run *run, uint64_t *before)
+{
+	*before = count_of(run, RUN_INFERRED "steps_before");
+	return count_of(run, RUN_INFERRED "steps_planned");
+}
+
 uint64_t run_batches_planned(const struct run *run)
 {
-	const struct run_state *state = &run->state;
-	uint64_t count = run_main(run)->count;
-	bool is_whole = state->steps_planned > 0 && state->steps_before == 0;
-	uint64_t planned = is_whole ? state->steps_planned : run_has_epochs(run) ? 0 : state->batches_per_epoch;
+	uint64_t count = run_main(run)->count, before, whole = run_whole(run, &before);
+	uint64_t planned = whole && !before ? whole : run_has_epochs(run) ? 0 : run->state.batches_per_epoch;
 	return planned >= count ? planned : 0;
 }
 

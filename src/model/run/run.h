@@ -332,7 +332,10 @@ uint32_t run_published_number(const struct run *run, uint32_t ordinal);
 const char *run_epoch_name(const struct run *run, uint32_t ordinal, char out[RUN_EPOCH_NAME_SIZE]);
 /* Whether one has begun, or is planned. */
 bool run_has_epochs(const struct run *run);
-/* How many batches a run without epochs will have; 0 = unknown. */
+/* How many batches the run has by what counts its steps beside its epochs, and *before: those before pmtop counted. 0 =
+ * unknown. */
+uint64_t run_whole(const struct run *run, uint64_t *before);
+/* How many batches a run without epochs, or one whose steps are counted to its end, will have; 0 = unknown. */
 uint64_t run_batches_planned(const struct run *run);
 const struct track *run_track_of(const struct run *run, uint32_t mode); /* NULL: no batch of it was seen */
 /* batches an optimizer step, as published (meta `accumulation`); 0 = not, or 1 */

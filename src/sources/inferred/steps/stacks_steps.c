@@ -1,6 +1,8 @@
 #include "src/sources/inferred/steps/stacks_steps.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -514,11 +516,15 @@ void stacks_steps_note_whole(struct stacks_steps *steps, uint64_t done, uint64_t
 {
 	uint64_t count = count_polled(steps);
 	uint64_t before = done > count + slack ? done - count : 0, behind = count > done + slack ? count - done : 0;
-	/* What counts them may have begun later. */
-	if (!planned || !is_near(steps->state.steps_planned, planned + behind, slack))
-		steps->state.steps_planned = planned ? planned + behind : 0;
-	if (!planned || !is_near(steps->state.steps_before, before, slack))
-		steps->state.steps_before = planned ? before : 0;
+	struct whole whole = { planned ? before : 0, planned ? planned + behind : 0 }, *now = &steps->whole;
+	bool is_same = !now->planned == !planned && is_near(now->planned, whole.planned, slack) &&
+		is_near(now->before, whole.before, slack);
+	if (is_same)
+		return;
+	*now = whole;
+	steps->has_new_what = true;
+	snprintf(steps->steps_before, sizeof steps->steps_before, "%" PRIu64, whole.before);
+	snprintf(steps->steps_planned, sizeof steps->steps_planned, "%" PRIu64, whole.planned);
 }
 
 double stacks_steps_step_s(const struct stacks_steps *steps) { return steps->paces[steps->mode].step_s; }

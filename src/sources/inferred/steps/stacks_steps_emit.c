@@ -34,7 +34,8 @@ static void emit_what(const struct stacks_steps *steps, int64_t now_ns, struct s
 		{ "inferred.file", steps->what.file }, { "inferred.line", steps->line },
 		{ "inferred.certain", steps->what.is_certain ? "yes" : "no" },
 		{ "inferred.at_least", steps->is_at_least || steps->what.is_at_least ? "yes" : "" },
-		{ "inferred.chosen", steps->what.is_chosen ? "yes" : "" }, { "micro_batches", steps->micro_batches } };
+		{ "inferred.chosen", steps->what.is_chosen ? "yes" : "" }, { "micro_batches", steps->micro_batches },
+		{ "inferred.steps_before", steps->steps_before }, { "inferred.steps_planned", steps->steps_planned } };
 	for (size_t i = 0; i < sizeof meta / sizeof *meta; i++)
 		if (*meta[i][1])
 			emit_meta(steps, meta[i][0], meta[i][1], now_ns, out);

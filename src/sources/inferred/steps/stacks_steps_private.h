@@ -65,7 +65,10 @@ struct stacks_steps {
 	struct stacks_what what;
 	struct stacks_job job;
 	bool is_elsewhere;
-	char line[12], micro_batches[12];
+	char line[12], micro_batches[12], steps_before[24], steps_planned[24];
+	struct whole {
+		uint64_t before, planned; /* batches of the run before those counted here, and of both; planned 0 = unknown */
+	} whole;
 	bool has_new_what, has_new_job;
 	bool is_at_least; /* batches may have been missed */
 	bool is_emitted, is_ended, has_ended_emitted;
