@@ -140,6 +140,38 @@ def test_micro_batches_that_are_fetched_together(account, fetch, is_loaded):
     assert min(batch.end_ns - batch.begin_ns for batch in batches) >= 10_000_000
 
 
+def pipelined(loader, depth):
+    """torchrec's pipeline: batches wait, and those that still do at the end of the loader are handed on without a request."""
+    iterator, waiting, is_over = iter(loader), [], False
+    while True:
+        while len(waiting) < depth and not is_over:
+            try:
+                waiting.append(next(iterator))
+            except StopIteration:
+                is_over = True
+        if not waiting:
+            return
+        yield waiting.pop(0)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+def test_batches_that_wait_at_the_end_of_a_loader_are_counted(account, depth):
+    model, optimizer = make()
+    loader, other = DataLoader(data(28), batch_size=4), DataLoader(data(20), batch_size=4)
+    for account.epochs in range(1, 4):
+        for x, y in pipelined(loader, depth):
+            account.learn(model, optimizer, x, y)
+        model.eval()
+        with torch.no_grad():
+            for x, y in pipelined(other, depth):
+                nn.functional.mse_loss(model(x), y)
+        model.train()
+    reported, region = account.reported()
+    assert counts(reported) == {"train": 21, "validation": 15}
+    assert [(epoch["index"], epoch["batches"]) for epoch in reported["epochs"]] == [(0, 7), (1, 7), (2, 7)]
+    assert [batch.loss for batch in region.batches() if batch.mode == "train"] == pytest.approx(account.losses)
+
+
 def test_a_loop_without_work_that_is_seen_keeps_its_batches(account):
     for _ in range(2):
         for x, _ in DataLoader(data(20), batch_size=4):

@@ -20,6 +20,7 @@ struct pass {
 	unsigned long long queued;           /* batches that were fetched ahead and have not begun */
 	char is_pending;                     /* its first batch begins when work shows what it is */
 	char is_unsized;                     /* the samples of its batches are unknown */
+	char is_exhausted;                   /* its iterator has raised StopIteration */
 };
 
 /* Belongs to one thread, the owner; others only read `owner` and append to `late`. */
@@ -85,6 +86,7 @@ static PyMemberDef pass_members[] = {
 	{ "queued", T_ULONGLONG, offsetof(struct pass, queued), 0, NULL },
 	{ "is_pending", T_BOOL, offsetof(struct pass, is_pending), 0, NULL },
 	{ "is_unsized", T_BOOL, offsetof(struct pass, is_unsized), 0, NULL },
+	{ "is_exhausted", T_BOOL, offsetof(struct pass, is_exhausted), 0, NULL },
 	{ NULL, 0, 0, 0, NULL },
 };
 static PyType_Slot pass_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_init, pass_init },

@@ -172,13 +172,23 @@ static int is_awaited_step(struct hook *hook, PyObject *module)
 	return has_grad == Py_True && !(loop->owner && is_training(module) && open_step_batch(loop));
 }
 
-/* A forward after a backward, without an optimizer step between, begins the next of the batches that were fetched
- * together. 0: an exception that is not pmtop's. */
+/* Whether the open batch has done what precedes the next one's forward: a backward without a step, of those that were
+ * fetched together. The loader's next turn shows the others, until it has none left: then a step or, in validation,
+ * another forward does. */
+static int is_done(const struct loop *loop)
+{
+	if ((loop->work & (WORK_BACKWARD | WORK_STEP)) == WORK_BACKWARD)
+		return 1;
+	unsigned last = loop->batch->kind == PASS_VALIDATION ? WORK_FORWARD : WORK_STEP;
+	return loop->batch->is_exhausted && loop->work & last;
+}
+
+/* A forward that begins the next of the batches that were fetched ahead. 0: an exception that is not pmtop's. */
 static int begin_queued(struct hook *hook, int is_loss)
 {
 	struct loop *loop = hook->loop;
 	if (is_loss || here.backward || !loop->batch || !loop->batch->queued || loop->owner != this_thread() ||
-		(loop->work & (WORK_BACKWARD | WORK_STEP)) != WORK_BACKWARD)
+		!is_done(loop))
 		return 1;
 	PyObject *reply = call_slow(hook->part, (PyObject *)loop, "begin_queued", NULL);
 	Py_XDECREF(reply);

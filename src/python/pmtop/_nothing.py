@@ -284,7 +284,7 @@ class DeviceState:
 
 
 class PassState:
-    __slots__ = ("index", "is_pending", "kind", "length", "queued")
+    __slots__ = ("index", "is_exhausted", "is_pending", "kind", "length", "queued")
 
     def __init__(self, *given: Any) -> None:
         pass

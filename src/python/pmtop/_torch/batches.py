@@ -132,7 +132,7 @@ class Loop(StepLoop):
         self.is_busy = False
 
     def begin_queued(self) -> None:
-        """A forward after a backward shows that the next batch begins: of several that were fetched together, or in a program without an optimizer."""
+        """A forward shows that the next batch begins: of several that were fetched ahead, or in a program without an optimizer."""
         now = self.batch
         self.is_busy = True
         self._end_batch()

@@ -33,7 +33,7 @@ _ONE_HOLDER = _references([object()])
 class Pass(_pmtop.PassState):
     """One iterator: its kind, and the index of its next batch."""
 
-    __slots__ = ("__weakref__", "companion", "facts", "goes_on", "grad_was_off", "has_forward", "is_asked_by_generator", "is_by_hand", "is_exhausted",
+    __slots__ = ("__weakref__", "companion", "facts", "goes_on", "grad_was_off", "has_forward", "is_asked_by_generator", "is_by_hand",
                  "is_late", "is_trained", "iterator", "loader", "outlives", "returned_ns", "trains_beside", "validation", "waiting")
 
     def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
@@ -44,7 +44,7 @@ class Pass(_pmtop.PassState):
         self.iterator = weakref.ref(iterator, lambda _: on_dropped(self))
         self.facts = facts
         self.goes_on = self.grad_was_off = False  # goes_on: it began where another one had no batch left
-        self.is_trained = self.has_forward = self.is_exhausted = self.is_late = False  # late: asked beside a batch that had its backward
+        self.is_trained = self.has_forward = self.is_late = False  # late: asked beside a batch that had its backward
         self.is_by_hand: Optional[bool] = None  # asked by next(); None before the first request
         self.is_asked_by_generator = False
         self.trains_beside = False  # it had a backward since its last request beside the innermost pass
