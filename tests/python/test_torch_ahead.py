@@ -378,6 +378,40 @@ def test_loss_is_not_that_divided_by_the_accumulation(account, divide, has_loade
     assert all(loss is None or loss == pytest.approx(there) for loss, there in zip(losses, account.losses if has_loader else account.losses[3::4]))
 
 
+@pytest.mark.parametrize("scale", [lambda loss: loss.mul_(0.5), lambda loss: loss / 2])
+@pytest.mark.parametrize("has_scaler", [False, True])
+def test_loss_of_a_micro_batch_is_not_that_scaled_by_its_share(account, scale, has_scaler):
+    """As composer scales it: each batch of the loader is split in two, with a backward of each, before one step."""
+    model, optimizer = make(0.001)
+    scaler = torch.amp.GradScaler("cpu", init_scale=64.0, enabled=has_scaler)
+    for x, y in DataLoader(data(80), batch_size=8):
+        optimizer.zero_grad()
+        for part, its in zip(x.chunk(2), y.chunk(2)):
+            loss = nn.functional.mse_loss(model(part), its)
+            account.losses.append(loss.item())
+            scaler.scale(scale(loss)).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    _, region = account.reported()
+    losses = [batch.loss for batch in region.batches()]
+    assert losses[:2] == [None, None] and losses[2:] == pytest.approx(account.losses[5::2])
+
+
+def test_losses_of_two_models_stay_as_they_are(account):
+    """Both halve the loss of two parts, as CycleGAN's discriminators."""
+    (model, optimizer), (other, its) = make(0.001), make(0.001)
+    for x, y in DataLoader(data(80), batch_size=8):
+        for one, by in ((model, optimizer), (other, its)):
+            by.zero_grad()
+            for _ in range(2):
+                loss = nn.functional.mse_loss(one(x), y) * 0.5
+                loss.backward()
+            by.step()
+        account.losses.append(loss.item())
+    _, region = account.reported()
+    assert [batch.loss for batch in region.batches()][2:] == pytest.approx(account.losses[2:])
+
+
 def test_a_loss_that_is_a_mean_of_four_stays_as_it_is(account):
     model, optimizer = make(0.001)
     for x, y in DataLoader(data(40), batch_size=4):

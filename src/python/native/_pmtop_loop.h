@@ -32,6 +32,10 @@ struct loop {
 	double loss;      /* NAN: none */
 	unsigned long long since_step, accumulation, samples_planned;
 	unsigned long long loss_parts;  /* by which training divides the loss, if it does; 0: unknown yet */
+	/* backward calls before the only step of a loader's batch, 0 if it has several steps: in the open batch, in the last
+	 * one, and twice in a row */
+	unsigned long long open_parts, last_parts, parts;
+	char has_stepped; /* the open batch of a loader has */
 	struct pass *fast_pass, *batch; /* the pass for the fast path; that of the open batch; or NULL */
 	struct device *device;
 	PyObject *late;                     /* list: passes that ended while they could not be removed */
@@ -105,7 +109,7 @@ static int loop_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 	Py_XDECREF((PyObject *)loop->device);
 	loop->device = (struct device *)device;
 	loop->loss = NAN;
-	loop->micro_batches = 1;
+	loop->micro_batches = loop->parts = 1;
 	if (!loop->late)
 		loop->late = PyList_New(0);
 	return loop->late ? 0 : -1;
@@ -122,6 +126,8 @@ static int open_batch(struct loop *loop, struct pass *now, uint64_t index)
 	if (!pm)
 		return 0;
 	pmtop_batch_begin(pm, index);
+	loop->has_stepped = 0;
+	loop->open_parts = 0;
 	PyObject *before = (PyObject *)loop->batch;
 	Py_INCREF((PyObject *)now);
 	loop->batch = now;
@@ -144,6 +150,36 @@ static PyObject *note_interval(struct loop *loop, unsigned long long since)
 	return PyObject_CallMethod((PyObject *)loop, "_note_interval", "K", since);
 }
 
+/* Whether training steps in each batch, and two batches in a row had another number of backward calls than before. */
+static int has_new_parts(struct loop *loop, unsigned long long since)
+{
+	unsigned long long last = loop->last_parts;
+	if (since != 1 || !loop->open_parts)
+		return 0;
+	loop->last_parts = loop->open_parts;
+	if (loop->open_parts != last || last == loop->parts)
+		return 0;
+	loop->parts = last;
+	return 1;
+}
+
+/* Of a training batch that ends. 0: an exception is set. */
+static int note_rhythm(struct loop *loop)
+{
+	unsigned long long since;
+	PyObject *reply;
+	if (is_new_interval(loop, &since)) {
+		if (!(reply = note_interval(loop, since)))
+			return 0;
+		Py_DECREF(reply);
+	}
+	if (!has_new_parts(loop, since))
+		return 1;
+	reply = PyObject_CallMethod((PyObject *)loop, "_note_parts", "K", loop->parts);
+	Py_XDECREF(reply);
+	return reply != NULL;
+}
+
 /* Whether _check_forward() is due: while modules are being learnt, or after a batch with a backward but no forward. */
 static int is_forward_in_question(const struct loop *loop)
 {
@@ -155,16 +191,13 @@ static int is_forward_in_question(const struct loop *loop)
 static int end_batch_of(struct loop *loop)
 {
 	struct pass *now = loop->batch;
-	unsigned long long since;
 	PyObject *reply = NULL;
 	int is_fine = 1;
 	if (!now)
 		return 1;
 	loop->batch = NULL;
-	if (now->kind == PASS_TRAINING && is_new_interval(loop, &since)) {
-		is_fine = (reply = note_interval(loop, since)) != NULL;
-		Py_XDECREF(reply);
-	}
+	if (now->kind == PASS_TRAINING)
+		is_fine = note_rhythm(loop);
 	if (is_fine && loop->watches_end) {
 		is_fine =
 			(reply = PyObject_CallMethod((PyObject *)loop, "_batch_ends", "i", now->kind == PASS_TRAINING)) != NULL;
@@ -255,8 +288,12 @@ static int note_step(struct loop *loop, PyObject *optimizer)
 {
 	loop->work |= WORK_STEP;
 	loop->stepped++;
-	if (!loop->batch || loop->batch != loop->step_pass)
+	if (!loop->batch || loop->batch != loop->step_pass) {
+		loop->open_parts = loop->has_stepped ? 0 : loop->backwards;
+		loop->has_stepped = 1;
+		loop->backwards = 0;
 		return 1;
+	}
 	if (loop->cycle_count < OPEN_STEPS_MAX)
 		loop->cycle[loop->cycle_count] = (uintptr_t)optimizer;
 	loop->cycle_count++;

@@ -170,6 +170,11 @@ class StepLoop(_pmtop.LoopState):
             self.publish_fact("micro_batches", count)
         self.noted_micro_batches = (count, self.steps_begun)
 
+    def _note_parts(self, parts: int) -> None:
+        """Notes the backward calls of the micro-batches before each step, in the batches of a loader."""
+        if not self.knows_parts:
+            self.loss_parts = parts
+
     def _note_interval(self, batches: int) -> None:
         """Notes the batches between two optimizer steps: the same number twice in a row is the gradient accumulation."""
         if self.interval == batches:
