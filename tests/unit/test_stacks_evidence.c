@@ -266,7 +266,7 @@ START_TEST(a_pass_of_a_loader_that_one_loop_reads_again_and_again_is_of_that)
 }
 END_TEST
 
-/* It may validate. The next one is found late, too, but from its begin on. */
+/* Until then it may validate. */
 START_TEST(the_pass_in_which_pmtop_starts_trains_once_that_is_seen)
 {
 	for (int trains = 0; trains < 2; trains++) {
@@ -286,14 +286,8 @@ START_TEST(the_pass_in_which_pmtop_starts_trains_once_that_is_seen)
 		ck_assert(pass.trains == trains && pass.is_undecided != trains);
 		pass.is_over = true;
 		stacks_evidence_judge(&evidence, &pass, now_ns);
-		ck_assert(pass.trains == trains && pass.is_unknown != trains);
-		pass = (struct py_counted){
-			.serial = ++serial, .sampler = 1, .length = 40, .yielded = 3, .function = "", .file = ""
-		};
-		stacks_evidence_judge(&evidence, &pass, now_ns);
-		pass.is_over = true;
-		stacks_evidence_judge(&evidence, &pass, now_ns);
-		ck_assert(!pass.is_unknown);
+		/* Where most time goes into the data, training may be in no sample. */
+		ck_assert(pass.trains == trains && !pass.is_unknown && !pass.is_undecided);
 	}
 }
 END_TEST

@@ -31,11 +31,11 @@ struct loop {
 	unsigned work;    /* bits WORK_*: what the batch has done so far */
 	double loss;      /* NAN: none */
 	unsigned long long since_step, accumulation, samples_planned;
-	unsigned long long loss_parts;  /* by which training divides the loss, if it does; 0: unknown yet */
-	/* backward calls before the only step of a loader's batch, 0 if it has several steps: in the open batch, in the last
-	 * one, and twice in a row */
+	unsigned long long loss_parts; /* by which training divides the loss, if it does; 0: unknown yet */
+	/* backward calls before the only step of a loader's batch, 0 if it has several steps: in the open batch, in the
+	 * last one, and twice in a row */
 	unsigned long long open_parts, last_parts, parts;
-	char has_stepped; /* the open batch of a loader has */
+	char has_stepped;               /* the open batch of a loader has */
 	struct pass *fast_pass, *batch; /* the pass for the fast path; that of the open batch; or NULL */
 	struct device *device;
 	PyObject *late;                     /* list: passes that ended while they could not be removed */

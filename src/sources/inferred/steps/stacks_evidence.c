@@ -338,10 +338,9 @@ void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *
 	counted->trains = verdict == STACKS_TRAINS;
 	counted->evaluates = verdict == STACKS_VALIDATES;
 	bool is_unknown = verdict == STACKS_UNKNOWN,
-		 may_validate = is_unknown &&
-		(is_doubtful(evidence, counted) || is_unplaced(evidence, counted) || is_joined(evidence, pass));
+		 may_validate = is_unknown && (is_doubtful(evidence, counted) || is_unplaced(evidence, counted));
 	counted->is_undecided = is_unknown && !counted->is_over && now_ns - pass->since_ns < UNDECIDED_NS &&
-		(training_ratio(evidence) >= TRAINING_RATIO_MIN || may_validate);
+		(training_ratio(evidence) >= TRAINING_RATIO_MIN || may_validate || is_joined(evidence, pass));
 	counted->is_unknown = may_validate && counted->is_over;
 	if (counted->is_over && counted->trains && pass)
 		note_pace(evidence, pass, counted);
