@@ -242,7 +242,7 @@ static int64_t newest_collective_ns(const struct model *model, bool *is_waited_f
 	return newest_ns;
 }
 
-/* "rank 1 is the slowest: 4 % of its time in send or receive, the next rank 84 %" */
+/* "rank 1 is slowest: it waits 4 % of the time, the next rank 84 %" */
 static const char *write_exchange_pace(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
 {
 	struct exchange_pace pace;
@@ -250,7 +250,7 @@ static const char *write_exchange_pace(const struct model *model, char out[COLLE
 	exchange_pace_find(model, &pace);
 	*out = '\0';
 	if (pace.slowest >= 0)
-		snprintf(out, COLLECTIVE_WORDS_SIZE, "%s is the slowest: %s of its time in send or receive, the next rank %s",
+		snprintf(out, COLLECTIVE_WORDS_SIZE, "%s is slowest: it waits %s of the time, the next rank %s",
 			collective_rank_words(model, (size_t)pace.slowest, who), format_percent(share, pace.waits_ratio),
 			format_percent(next, pace.next_ratio));
 	return out;

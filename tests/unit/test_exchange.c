@@ -117,7 +117,7 @@ START_TEST(slowest_stage_waits_the_least)
 	/* Whether it can be seen in the Python stack or not. */
 	open_job(2, true);
 	run(2, 1, 60, (const double[]){ 0.8, 0.1 }, (const uint32_t[]){ WAIT, RECEIVE }, true);
-	ck_assert_str_eq(verdict(), "rank 1 is the slowest: 8 % of its time in send or receive, the next rank 80 %");
+	ck_assert_str_eq(verdict(), "rank 1 is slowest: it waits 8 % of the time, the next rank 80 %");
 	close_job();
 }
 END_TEST
@@ -157,7 +157,7 @@ START_TEST(slow_stage_does_not_hang_while_the_others_wake_up)
 	open_job(2, true);
 	run(2, 1, 40, slow, receive, true);
 	run(2, 40, 52, hang, receive, true);
-	ck_assert_str_eq(verdict(), "rank 1 is the slowest: 6 % of its time in send or receive, the next rank 88 %");
+	ck_assert_str_eq(verdict(), "rank 1 is slowest: it waits 6 % of the time, the next rank 88 %");
 	close_job();
 	open_job(2, true);
 	run(2, 1, 40, slow, receive, true);
