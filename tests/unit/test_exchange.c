@@ -112,7 +112,7 @@ START_TEST(slowest_stage_waits_the_least)
 {
 	open_job(4, true);
 	run(4, 1, 60, (const double[]){ 0.7, 0.6, 0.1, 0.8 }, receive, true);
-	ck_assert_str_eq(verdict(), "rank 2 is the slowest: 8 % of its time in send or receive, the next rank 59 %");
+	ck_assert_str_eq(verdict(), "rank 2 is slowest: it waits 8 % of the time, the next rank 59 %");
 	close_job();
 	/* Whether it can be seen in the Python stack or not. */
 	open_job(2, true);

@@ -102,14 +102,8 @@ static const struct py_site *own_frame(const struct py_sample *sample)
 	return NULL;
 }
 
-/* Its loops are within a step: over modules, over parameters. */
-static bool is_of_torch(const char *file)
-{
-	return strstr(file, "/site-packages/torch/") || strstr(file, "/dist-packages/torch/");
-}
-
-/* Why the innermost loop of these frames, from this one outwards, is not counted. `is_own`: only of frames of the
- * user's own code. */
+/* Why the innermost loop of these frames, from this one outwards, is not counted; PyTorch's own loops are within a
+ * step. `is_own`: only of frames of the user's own code. */
 static enum stacks_why find_loop(
 	struct stacks_loops *loops, const struct py_sample *sample, size_t from, bool is_own, struct stacks_why_at *at)
 {
@@ -118,7 +112,8 @@ static enum stacks_why find_loop(
 		const struct py_site *site = &sample->sites[i];
 		size_t depth = py_loops_around(loops->reader, site, lines, STACKS_DEPTH_MAX);
 		bool is_within = strstr(site->known->code.function, "comp>") || strstr(site->known->code.function, "<genexpr>");
-		if (depth == 0 || is_within || is_of_library(site->known->code.file) || is_of_torch(site->known->code.file) ||
+		if (depth == 0 || is_within || is_of_library(site->known->code.file) ||
+			stacks_training_is_torch(site->known->code.file) ||
 			(is_own && !stacks_tree_is_own_file(site->known->code.file)))
 			continue;
 		const struct seen *count = NULL;

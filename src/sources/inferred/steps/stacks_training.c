@@ -50,8 +50,7 @@ bool stacks_training_is_derivative(const struct py_sample *sample, int frame)
 	return is_called(sample->sites[frame].known->code.function, "grad");
 }
 
-/* PyTorch's own folders: an environment may lie in one that is named torch, too. */
-static bool is_torch(const char *file)
+bool stacks_training_is_torch(const char *file)
 {
 	static const char *const folders[] = { "/torch/nn/", "/torch/optim/", "/torch/autograd/", "/torch/utils/",
 		"/torch/amp/", "/torch/cuda/", "/torch/distributed/", "/torch/_" };
@@ -68,7 +67,7 @@ bool stacks_training_has_torch(const struct py_sample *sample)
 		const char *file = sample->sites[i].known->code.file;
 		if (strncmp(file, "<frozen importlib", strlen("<frozen importlib")) == 0)
 			return false;
-		has_torch = has_torch || is_torch(file);
+		has_torch = has_torch || stacks_training_is_torch(file);
 	}
 	return has_torch;
 }

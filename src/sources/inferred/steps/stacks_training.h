@@ -7,6 +7,8 @@
 
 /* The index of the outermost frame of the optimizer or of backward; −1: neither runs. */
 int stacks_training_frame(const struct py_sample *sample, bool *is_optimizer);
+/* Whether the file is in one of PyTorch's own folders: an environment may lie in one that is named torch, too. */
+bool stacks_training_is_torch(const char *file);
 /* Whether a frame is PyTorch's. */
 bool stacks_training_has_torch(const struct py_sample *sample);
 /* Derivatives of a model are computed in evaluation too: whether this frame of a sample does that. */
