@@ -58,7 +58,7 @@ CHOSEN_STEPS = 8
 EPOCH_STEPS = 100              # of an epoch of held.py, handed_on.py, tf_calls.py, train_accuracy.py, ignite_accuracy.py and lightning_iterable.py
 WHOLE_STEPS = 400               # of whole.py
 OPAQUE_STEPS = 50              # of an epoch of opaque.py
-EPOCHS_TO_KNOW = {'accumulated': 9, 'epochs': 3}   # before, more epochs are planned than the run has, or more batches of one
+EPOCHS_TO_KNOW = {'around': 9, 'within': 9, 'accumulated': 9, 'epochs': 3}   # before, more epochs are planned than the run has, or more batches of one
 WORKFLOW_STEPS = 100000        # planned in workflow.py
 NEXT_S = 2                     # after which the loop that follows another one is counted
 # What unseen.py does, and why it has no steps.
@@ -287,6 +287,8 @@ def the_end_of_the_run_is_known(python, way):
         assert done <= high[1] + 3, (low, high, reported['run_done_ratio'])
         assert reported['batch'].get('total', WHOLE_STEPS) == WHOLE_STEPS, reported['batch']
     assert done >= low[1] - 3, (low, done)
+    known = ['run_done_ratio' in reported for _, reported in found]
+    assert all(known[known.index(True):]), known
 
 
 def mini_epochs_are_not_the_epochs_of_the_run(python):

@@ -253,6 +253,7 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 	bool is_ended = progress_ended(scene, run, &when_ns);
 	struct cells cells;
 	char label[NUMBER_SIZE];
+	bool is_planned = run->state.epochs_planned > 0 || run_batches_planned(run) > 0 || isfinite(run->run_done_ratio);
 	int columns = COLUMNS, used = 0, gap = parts_is_roomy(canvas) ? 3 : 2;
 	fill_cells(scene, run, is_ended, parts_is_roomy(canvas), &cells);
 	write_label(run, label);
@@ -267,12 +268,12 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 	bar = bar > max ? max : bar;
 	canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_STRONG, label);
 	if (!run_has_epochs(run))
-		draw_bar(canvas, rect.x + label_width, rect.y, bar, run->run_done_ratio, run_batches_planned(run) > 0);
+		draw_bar(canvas, rect.x + label_width, rect.y, bar, run->run_done_ratio, is_planned);
 	else
 		draw_bar(canvas, rect.x + label_width, rect.y, bar, epoch_ratio(run), run->epoch_length > 0);
 	if (rect.height > 1 && run_has_epochs(run)) {
 		canvas_text(canvas, rect.x, rect.y + 1, rect.width, ROLE_STRONG, "Run");
-		draw_bar(canvas, rect.x + label_width, rect.y + 1, bar, run->run_done_ratio, run->state.epochs_planned > 0);
+		draw_bar(canvas, rect.x + label_width, rect.y + 1, bar, run->run_done_ratio, is_planned);
 	}
 	for (int column = 0, x = rect.x + label_width + bar + 6 + gap; column < columns; column++) {
 		for (int row = 0; row < ROWS && row < rect.height; row++)
