@@ -134,6 +134,30 @@ START_TEST(before_the_first_set_it_waits)
 }
 END_TEST
 
+/* An int of the program counts the steps of all its passes over a DataLoader, whose number is unknown. */
+START_TEST(the_bar_of_a_run_whose_end_is_known_is_not_unknown)
+{
+	struct story_options options;
+	struct stage stage;
+	story_options_default(&options);
+	options.has_plan = false;
+	stage_open(&stage, &options, 120, 40);
+	stage_play(&stage, 10);
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "Run     \xe2\x94\x80\xe2\x94\x80 total unknown"));
+	sample_set_clear(&stage.set);
+	stage.set.time_ns = stage.model->now_ns;
+	struct record *record = sample_set_add(&stage.set, RECORD_META, stage.model->runs[0].id, stage.model->now_ns);
+	record->meta.key = RUN_INFERRED "steps_planned";
+	record->meta.value = "80";
+	model_apply(stage.model, &stage.set);
+	stage_draw(&stage);
+	ck_assert(!stage_shows(&stage, "Run     \xe2\x94\x80\xe2\x94\x80 total unknown"));
+	ck_assert(!stage_shows(&stage, "Run     \xe2\x94\x81\xe2\x94\x81 total unknown"));
+	stage_close(&stage);
+}
+END_TEST
+
 START_TEST(before_the_first_batch_ended_it_says_so)
 {
 	struct story_options options;
@@ -506,6 +530,7 @@ int main(void)
 	tcase_add_test(tests, without_a_region_the_process_is_shown_and_how_to_instrument);
 	tcase_add_test(tests, without_steps_the_line_for_the_framework_is_shown);
 	tcase_add_test(tests, before_the_first_set_it_waits);
+	tcase_add_test(tests, the_bar_of_a_run_whose_end_is_known_is_not_unknown);
 	tcase_add_test(tests, before_the_first_batch_ended_it_says_so);
 	tcase_add_test(tests, a_long_warm_up_is_cut_off_and_the_others_fill_the_plot);
 	tcase_add_test(tests, a_killed_run_keeps_its_last_picture_with_a_summary);
