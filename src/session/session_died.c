@@ -8,6 +8,7 @@
 #include "src/died/died_end.h"
 #include "src/died/died_model.h"
 #include "src/died/died_words.h"
+#include "src/session/output.h"
 
 void session_died_begin(struct session *session, char **command)
 {
@@ -34,11 +35,12 @@ struct died_evidence *session_died_take(const struct session *session)
 	return evidence;
 }
 
-/* On the screen, its output could not be seen. */
+/* On the screen its output could not be seen. What writes no screen (collect, whose errors reach the screen at the
+ * other end of ssh) says nothing. */
 static void print_end(const struct session *session, const struct died_evidence *evidence)
 {
 	char words[DIED_WORDS_SIZE];
-	if (evidence->status != 0 && session->launch.log[0])
+	if (evidence->status != 0 && session->launch.log[0] && output_has_screen())
 		fprintf(stderr, "pmtop: %s\n", died_sentence(evidence, words));
 }
 

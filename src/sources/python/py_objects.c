@@ -510,7 +510,7 @@ bool py_attribute_find(const struct py_process *process, uint64_t object, const 
 	bool is_found = is_managed ? find_managed(process, object, type, flags, name, &found)
 							   : find_at_offset(process, object, type, name, &found);
 	/* Since 3.14 a class has room for values of all attributes that its methods assign, also of those in slots. */
-	if (!is_found || (is_managed && remote_word(process->pid, found.slot, &value) && !value)) {
+	if (!is_found || (is_managed && objects->minor >= 14 && remote_word(process->pid, found.slot, &value) && !value)) {
 		struct py_attribute in_slot = { .guard_count = 1, .guards = { found.guards[0] } };
 		if (py_slot_find(process, object, type, name, &in_slot.slot)) {
 			found = in_slot;
