@@ -181,6 +181,20 @@ START_TEST(a_collective_is_no_dominant_operator)
 }
 END_TEST
 
+START_TEST(compilation_is_said_instead_of_its_largest_part)
+{
+	read_trace("",
+		OP("_compile.compile_inner (dynamo_timed)", "0", "80", "1") "," OP(
+			"compile_file (dynamo_timed)", "10", "60", "2") "," OP("aten::mm", "80", "100", "3"));
+	expect_message("compiles", "compilation takes 80.0 µs, 44 % of the time");
+	ck_assert(!holds("dominant_operator"));
+	profile_analysis_release(all);
+	read_trace("", OP("compile_file (dynamo_timed)", "0", "10", "1") "," OP("aten::mm", "10", "100", "2"));
+	ck_assert(!holds("compiles"));
+	expect_message("dominant_operator", "aten::mm takes 91 % of all operator time on the CPU");
+}
+END_TEST
+
 START_TEST(advice_names_only_what_was_recorded)
 {
 	char text[PROFILE_MESSAGE_SIZE];
@@ -312,6 +326,7 @@ int main(void)
 	tcase_add_test(tests, a_pageable_copy_that_the_host_waits_for_is_reported_once);
 	tcase_add_test(tests, each_copy_that_the_host_waits_for_has_its_own_cause);
 	tcase_add_test(tests, a_collective_is_no_dominant_operator);
+	tcase_add_test(tests, compilation_is_said_instead_of_its_largest_part);
 	tcase_add_test(tests, advice_names_only_what_was_recorded);
 	tcase_add_test(tests, a_dominant_operator_takes_a_part_of_the_time);
 	tcase_add_test(tests, tensor_cores_are_advised_as_the_gpu_has_them);

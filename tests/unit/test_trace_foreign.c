@@ -56,6 +56,8 @@ static const char jax_gpu[] = PROCESS("1", "/device:GPU:3") LINE("1", "13", "Str
 START_TEST(streams_of_jax_are_counted_once_with_their_details)
 {
 	read_events(jax_gpu);
+	ck_assert_int_eq(profile_kind_of(op("train")->name), PROFILE_ANNOTATION);
+	ck_assert_int_eq(profile_kind_of(op("PjitFunction(step)")->name), PROFILE_OP);
 	ck_assert_uint_eq(all->profile.kernel_count, 1);
 	const struct profile_kernel *fusion = kernel("loop_fusion");
 	ck_assert_int_eq(fusion->total_ns, 40000);

@@ -203,6 +203,12 @@ START_TEST(a_file_of_another_format_is_named_with_what_to_do)
 	} rows[] = {
 		{ "\x28\xb5\x2f\xfd____________", "no trace: it is compressed with zstd", "unpack it first: zstd -d FILE" },
 		{ "PK\3\4_____________", "no trace: it is a zip archive", "unpack it first: unzip FILE" },
+		{ "[[1795933181318852, 1795933181319019], [[4096, 0], [4096, 512]]]",
+			"no trace: it has lists, as export_memory_timeline writes them",
+			"give what export_chrome_trace writes of the same profile" },
+		{ "{\n  \"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 7,\n  \"nodes\": [{\"id\": 2}]}",
+			"no trace: it is an execution trace, which has no times",
+			"give what export_chrome_trace writes of the same profile" },
 		{ "\n\x08\x12\x0c/device:TPU:0", "no trace: it is a protobuf, such as an XPlane",
 			"give the .trace.json.gz beside it, or export a Chrome trace (JSON)" },
 		{ "\n\xd4\x0e\x12\xf7/host:CPU____", "no trace: it is a protobuf, such as an XPlane",

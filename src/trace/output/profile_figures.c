@@ -206,6 +206,26 @@ static bool is_container(struct profile_names *names, uint32_t name)
 	return profile_name_traits(names, name) & TRAIT_COMMUNICATION;
 }
 
+/* The calls that compile are nested in one: PyTorch names all of them so, JAX the outermost. */
+static bool is_compilation(struct profile_names *names, uint32_t name)
+{
+	return profile_names_contain(names, name, "(dynamo_timed)") ||
+		profile_names_contain(names, name, "Client::Compile");
+}
+
+static void add_compilation(struct profile_figures *out, struct profile_analysis *analysis)
+{
+	int64_t most_ns = 0;
+	for (uint32_t i = 0; i < analysis->ops.count; i++) {
+		const struct profile_op *op = &analysis->ops.rows[i];
+		if (op->total_ns > most_ns && is_compilation(&analysis->profile.names, profile_name_of(op->name)))
+			most_ns = op->total_ns;
+	}
+	add(out, "compile.time_s", FORM_SECONDS, (double)most_ns / 1e9);
+	add(out, "compile.ratio", FORM_RATIO,
+		ratio((double)most_ns, (double)(analysis->profile.end_ns - analysis->profile.start_ns)));
+}
+
 static void add_top(struct profile_figures *out, struct profile_analysis *analysis)
 {
 	bool has_gpu = analysis->idle.gpu_count > 0;
@@ -269,6 +289,7 @@ void profile_figures_find(struct profile_analysis *analysis, struct profile_figu
 	add_copies(out, analysis, window);
 	add_items(out, analysis, window);
 	add_top(out, analysis);
+	add_compilation(out, analysis);
 	add_memory(out, analysis);
 }
 

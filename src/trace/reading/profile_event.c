@@ -303,13 +303,15 @@ static void take_work(struct profile *profile, const struct profile_event *event
 }
 
 /* -1: pmtop ignores it. JAX writes no category: "$train.py:12 main" is a Python function, what has a correlation a call
- * of the driver (or the work of a device, profile_foreign.h). */
+ * of the driver (or the work of a device, profile_foreign.h), what has a step's number the program's own block. */
 static int kind_of(const struct profile_event *event)
 {
 	if (event->has & 1u << FIELD_CAT)
 		return profile_category_kind(event->fields[FIELD_CAT]);
 	if (event->has & 1u << FIELD_NAME && event->fields[FIELD_NAME].text[0] == '$')
 		return PROFILE_PYTHON;
+	if (event->has & 1u << FIELD_STEP)
+		return PROFILE_ANNOTATION;
 	return event->has & 1u << FIELD_CORRELATION ? PROFILE_RUNTIME : PROFILE_OP;
 }
 

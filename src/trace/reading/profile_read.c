@@ -303,6 +303,10 @@ static const struct format {
 	{ "(dp", 3, "it is a pickle of protocol 0", "write it with protocol 2 or newer: pickle.dump(data, file, 2)" },
 	{ "}q", 2, "it is a pickle of protocol 1", "write it with protocol 2 or newer: pickle.dump(data, file, 2)" },
 	{ "SQLite format 3", 15, "it is a database", "export a Chrome trace (JSON)" },
+	{ "[[", 2, "it has lists, as export_memory_timeline writes them",
+		"give what export_chrome_trace writes of the same profile" },
+	{ "{\n  \"schema\": \"", 15, "it is an execution trace, which has no times",
+		"give what export_chrome_trace writes of the same profile" },
 	{ "\n", 1, "it is a protobuf, such as an XPlane",
 		"give the .trace.json.gz beside it, or export a Chrome trace (JSON)" },
 };
