@@ -63,6 +63,7 @@ EXPECTED = {
     'dying': {'short': ('generator', 2, 30), 'closed': ('generator', 0, 100)},
     'coroutines': {'range': ('range', 0, 15)},
     'losses': {'range': ('range', 0, 20)},
+    'meters': {'range': ('range', 0, 20)},
 }
 # Since 3.12 a range iterator does not say where it began, and the code tells it only where it is a call with a constant.
 RELATIVE_SINCE_12 = {'ranges': {'of_iter', 'of_choice', 'used'}, 'comprehensions': set(), 'generators': {'expression'}}
@@ -270,12 +271,12 @@ def reads_kind(python, kind, pause, minor, **more):
     assert not [one for one in seen if one.is_in_generator and one.kind != 'int' and not is_loop_line(one)], 'the line is of another file'
     if kind == 'hostile':
         assert not [one for one in seen if one.kind in ('progress', 'state') and is_good(one)]
-    if kind == 'losses' and pause:
-        check_losses(losses, truth)
+    if kind in ('losses', 'meters') and pause:
+        check_losses(losses, truth[f'{kind}.loss'])
 
 
 def check_losses(losses, truth):
-    series = Series(truth['losses.loss'])
+    series = Series(truth)
     assert len(losses) > 3, losses
     for before, after, value in losses:
         assert value in series.possible(before, after), (value, series.possible(before, after))

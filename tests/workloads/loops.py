@@ -523,8 +523,17 @@ def losses():
         log('losses.loss', loss)
 
 
+def meters():
+    """A meter as in PyTorch's ImageNet example; before the first loss its value is an int."""
+    losses = loops_wrapped.Meter()
+    for i in range(20):  # loop meters.range
+        log('meters.range', i + 1)
+        losses.val = 0.5 ** i
+        log('meters.loss', losses.val)
+
+
 KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, whiles, blocks, handled, leaving, comprehensions, recursion, closures, module,
-         globals_, extended, bars, rich_bars, states, hostile, dying, coroutines, losses]
+         globals_, extended, bars, rich_bars, states, hostile, dying, coroutines, losses, meters]
 
 
 ELSEWHERE = {'irregular': lambda: loops_generators.irregular(log), 'gathers': lambda: loops_generators.gathers(ticker), 'own': lambda: loops_generators.own(ticker),

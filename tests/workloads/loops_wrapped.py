@@ -140,3 +140,8 @@ def rich_bars(ticker, log, batches, pause):
                 shown.update(task, advance=2)
                 log('rich_bars.task', done)
                 time.sleep(pause)
+
+
+class Meter:
+    def __init__(self):
+        self.val = self.avg = self.sum = self.count = 0

@@ -8,6 +8,7 @@
 #include "src/sources/python/loops/py_bounds.h"
 #include "src/sources/python/loops/py_changes.h"
 #include "src/sources/python/loops/py_loop_view.h"
+#include "src/sources/python/loops/py_losses.h"
 #include "src/sources/python/loops/py_ranges.h"
 #include "src/sources/python/loops/py_reading.h"
 #include "src/sources/python/loops/py_variables.h"
@@ -318,71 +319,6 @@ bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *en
 
 /* -- losses -- */
 
-/* Not of a validation, nor a sum of losses. */
-static bool is_loss_name(const char *name)
-{
-	static const char *const names[] = { "loss", "train_loss", "training_loss", "loss_val", "loss_value", "loss_item",
-		"loss_float", "lossf", "loss_f", "loss_scalar", "batch_loss", "step_loss", "cur_loss", "current_loss" };
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-/* Reads a float that a variable holds: as an int in py_loop_view.c. */
-static bool read_float(const struct py_process *process, uint64_t slot, uint64_t object, double *out)
-{
-	uint64_t slots[3], values[2][3];
-	const struct remote_piece pieces[] = {
-		{ slot, &slots[0], sizeof slots[0] },
-		{ object, values[0], sizeof values[0] },
-		{ slot, &slots[1], sizeof slots[1] },
-		{ object, values[1], sizeof values[1] },
-		{ slot, &slots[2], sizeof slots[2] },
-	};
-	const struct py_layout *layout = &process->location.layout;
-	double found;
-	if (!object || object % 8 || !process->location.types[PY_FLOAT] ||
-		!remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) ||
-		py_layout_object(layout, slots[0]) != object || py_layout_object(layout, slots[1]) != object ||
-		py_layout_object(layout, slots[2]) != object || values[0][1] != process->location.types[PY_FLOAT] ||
-		py_layout_references(layout, values[0][0]) == 0 ||
-		memcmp(values[0] + 1, values[1] + 1, 2 * sizeof(uint64_t)) != 0)
-		return false;
-	memcpy(&found, &values[0][2], sizeof found);
-	if (isnan(found))
-		return false;
-	*out = found;
-	return true;
-}
-
-static bool can_be_loss(const struct py_loop_code *code, size_t store)
-{
-	return !code->bytecode->stores[store].is_sum && is_loss_name(code->variables[store].name);
-}
-
-static bool has_loss(const struct py_loop_code *code)
-{
-	for (size_t i = 0; i < code->bytecode->store_count; i++)
-		if (can_be_loss(code, i))
-			return true;
-	return false;
-}
-
-static bool read_loss(struct py_reading *reading, double *out)
-{
-	const struct py_loop_code *code = reading->frame->code;
-	int innermost = py_bytecode_loop_at(code->bytecode, reading->frame->offset);
-	for (size_t i = 0; i < code->bytecode->store_count && innermost != PY_NO_LOOP; i++) {
-		struct py_loop variable = reading->base;
-		if (can_be_loss(code, i) &&
-			py_variable_find(reading, &code->variables[i], &code->bytecode->stores[i], &variable) &&
-			read_float(reading->loops->iterators.process, variable.slot, variable.guards.source, out))
-			return true;
-	}
-	return false;
-}
-
 bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t frame_index, double *out)
 {
 	struct py_reading reading = { .loops = loops };
@@ -390,18 +326,18 @@ bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t
 	const struct py_site *site = &sample->sites[frame_index];
 	check_codes(loops, sample);
 	const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
-	if (!code || !code->bytecode || !has_loss(code) ||
+	if (!code || !code->bytecode || !py_losses_has(code) ||
 		!py_loop_frame_read(loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
 		return false;
 	reading.frame = &frame;
-	return read_loss(&reading, out);
+	return py_losses_read(&reading, out);
 }
 
 bool py_loop_state_loss(struct py_loops *loops, const struct py_loop *state, double *out)
 {
 	uint64_t slot, object;
 	return py_state_loss(&loops->iterators.attributes, state, &slot, &object) &&
-		read_float(loops->iterators.process, slot, object, out);
+		py_losses_float(loops->iterators.process, slot, object, out);
 }
 
 /* -- opening -- */
