@@ -1,5 +1,6 @@
 #include "src/explain/collective_words.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -256,6 +257,27 @@ static const char *write_exchange_pace(const struct model *model, char out[COLLE
 	return out;
 }
 
+/* Of the Python stacks of the ranks that wait: "send or receive", "monitored_barrier", or "a collective". */
+static const char *wait_name(const struct model *model, const struct exchange_hang *hang)
+{
+	static const char *const exchanges[] = { "send", "recv", "isend", "irecv", "batch_isend_irecv", "send_object_list",
+		"recv_object_list", "_wait_batch_p2p" };
+	const char *name = "a collective";
+	struct newest_line line;
+	for (size_t i = 0; i < hang->waiting_count; i++) {
+		int32_t pid = model->collectives->ranks[hang->waiting[i]].pid;
+		if (!code_newest_line(model, pid, &line) || !line.communication)
+			continue;
+		const char *dot = strrchr(line.communication, '.');
+		const char *function = dot ? dot + 1 : line.communication;
+		for (size_t k = 0; k < sizeof exchanges / sizeof *exchanges; k++)
+			if (strcmp(function, exchanges[k]) == 0)
+				return "send or receive";
+		name = isalpha((unsigned char)*function) ? function : name;
+	}
+	return name;
+}
+
 /* "ranks 0, 2 wait in send or receive; rank 1 is in pipe.py:24" */
 static void write_exchange_hang(
 	const struct model *model, const struct exchange_hang *hang, char out[COLLECTIVE_WORDS_SIZE])
@@ -270,8 +292,8 @@ static void write_exchange_hang(
 		const char *slash = strrchr(line.file, '/');
 		snprintf(where, sizeof where, " in %.40s:%u", slash ? slash + 1 : line.file, (unsigned)line.line);
 	}
-	snprintf(words, sizeof words, "%s %s in send or receive; %s %s%s", waiting,
-		hang->waiting_count == 1 ? "waits" : "wait", late, hang->late_count == 1 ? "is" : "are", where);
+	snprintf(words, sizeof words, "%s %s in %.40s; %s %s%s", waiting, hang->waiting_count == 1 ? "waits" : "wait",
+		wait_name(model, hang), late, hang->late_count == 1 ? "is" : "are", where);
 	text_clean(out, COLLECTIVE_WORDS_SIZE, words, strlen(words));
 }
 

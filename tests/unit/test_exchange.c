@@ -17,6 +17,7 @@ enum { PID = 700, BASE_S = 5000, RANKS_MAX = 4, STEP = 1, RECEIVE, WAIT, NODES =
 static struct model *model;
 static struct sample_set set;
 static char words[COLLECTIVE_WORDS_SIZE];
+static const char *wait_function = "recv";
 static struct {
 	double seconds[NODES + 1];
 	uint64_t samples, switches;
@@ -65,7 +66,8 @@ static void open_job(int count, bool is_in_tree)
 	memset(ranks, 0, sizeof ranks);
 	begin(0);
 	fill_code(add(RECORD_CODE), STEP, "train", "/home/me/pipe.py", true);
-	fill_code(add(RECORD_CODE), RECEIVE, "recv", "/x/site-packages/torch/distributed/distributed_c10d.py", false);
+	fill_code(
+		add(RECORD_CODE), RECEIVE, wait_function, "/x/site-packages/torch/distributed/distributed_c10d.py", false);
 	for (int i = 0; i < count; i++)
 		add_rank(i, count, is_in_tree);
 	model_apply(model, &set);
@@ -172,6 +174,28 @@ START_TEST(slow_stage_does_not_hang_while_the_others_wake_up)
 }
 END_TEST
 
+START_TEST(wait_that_is_no_send_or_receive_has_its_own_name)
+{
+	static const struct {
+		const char *function, *words;
+	} rows[] = {
+		{ "monitored_barrier", "rank 0 waits in monitored_barrier; rank 1 is in pipe.py:22" },
+		{ "init_process_group", "rank 0 waits in init_process_group; rank 1 is in pipe.py:22" },
+		{ "_store_based_barrier", "rank 0 waits in a collective; rank 1 is in pipe.py:22" },
+		{ "batch_isend_irecv", "rank 0 waits in send or receive; rank 1 is in pipe.py:22" },
+		{ "_PipelineScheduleRuntime._wait_batch_p2p", "rank 0 waits in send or receive; rank 1 is in pipe.py:22" },
+	};
+	static const double hang[] = { 1, 0 };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		wait_function = rows[i].function;
+		open_job(2, true);
+		run(2, 1, 20, hang, receive, false);
+		ck_assert_str_eq(verdict(), rows[i].words);
+		close_job();
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("exchange");
@@ -179,6 +203,7 @@ int main(void)
 	tcase_add_test(tests, slowest_stage_waits_the_least);
 	tcase_add_test(tests, stages_of_nearly_equal_speed_have_no_slowest);
 	tcase_add_test(tests, slow_stage_does_not_hang_while_the_others_wake_up);
+	tcase_add_test(tests, wait_that_is_no_send_or_receive_has_its_own_name);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

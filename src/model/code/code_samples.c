@@ -97,7 +97,10 @@ bool code_newest_line(const struct model *model, int32_t pid, struct newest_line
 		return false;
 	const struct code_node *node = &code->nodes[samples->groups[group].node - 1];
 	enum code_phase phase = node->phase;
+	const char *communication = NULL;
 	for (const struct code_node *at = node;; at = &code->nodes[at->parent - 1]) {
+		if (at->phase == CODE_PHASE_COMMUNICATION && !code->codes[at->code].is_own)
+			communication = code->codes[at->code].function;
 		if (code->codes[at->code].is_own) {
 			node = at;
 			break;
@@ -109,6 +112,7 @@ bool code_newest_line(const struct model *model, int32_t pid, struct newest_line
 		.text = node->text,
 		.function = code->codes[node->code].function,
 		.line = node->line,
+		.communication = communication,
 		.phase = phase,
 		.time_ns = samples->groups[group].time_ns };
 	return true;
