@@ -244,11 +244,11 @@ static int64_t newest_collective_ns(const struct model *model, bool *is_waited_f
 }
 
 /* "rank 1 is slowest: it waits 4 % of the time, the next rank 84 %" */
-static const char *write_exchange_pace(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
+static const char *write_exchange_pace(const struct model *model, bool has_collectives, char out[COLLECTIVE_WORDS_SIZE])
 {
 	struct exchange_pace pace;
 	char who[COLLECTIVE_RANK_SIZE], share[NUMBER_SIZE], next[NUMBER_SIZE];
-	exchange_pace_find(model, &pace);
+	exchange_pace_find(model, has_collectives, &pace);
 	*out = '\0';
 	if (pace.slowest >= 0)
 		snprintf(out, COLLECTIVE_WORDS_SIZE, "%s is slowest: it waits %s of the time, the next rank %s",
@@ -260,19 +260,16 @@ static const char *write_exchange_pace(const struct model *model, char out[COLLE
 /* Of the Python stacks of the ranks that wait: "send or receive", "monitored_barrier", or "a collective". */
 static const char *wait_name(const struct model *model, const struct exchange_hang *hang)
 {
-	static const char *const exchanges[] = { "send", "recv", "isend", "irecv", "batch_isend_irecv", "send_object_list",
-		"recv_object_list", "_wait_batch_p2p" };
 	const char *name = "a collective";
 	struct newest_line line;
 	for (size_t i = 0; i < hang->waiting_count; i++) {
 		int32_t pid = model->collectives->ranks[hang->waiting[i]].pid;
 		if (!code_newest_line(model, pid, &line) || !line.communication)
 			continue;
+		if (exchange_is_function(line.communication))
+			return "send or receive";
 		const char *dot = strrchr(line.communication, '.');
 		const char *function = dot ? dot + 1 : line.communication;
-		for (size_t k = 0; k < sizeof exchanges / sizeof *exchanges; k++)
-			if (strcmp(function, exchanges[k]) == 0)
-				return "send or receive";
 		name = isalpha((unsigned char)*function) ? function : name;
 	}
 	return name;
@@ -297,16 +294,18 @@ static void write_exchange_hang(
 	text_clean(out, COLLECTIVE_WORDS_SIZE, words, strlen(words));
 }
 
-/* Empty: none hang, and none is slow; or it is unknown. has_none: there are no collectives. */
+/* Empty: none hang, and none is slow; or it is unknown. age_s: of the newest collective; is_waited_for: ranks wait in
+ * one. */
 static const char *write_exchange(
-	const struct model *model, bool has_none, double age_s, char out[COLLECTIVE_WORDS_SIZE])
+	const struct model *model, bool is_waited_for, double age_s, char out[COLLECTIVE_WORDS_SIZE])
 {
 	struct exchange_hang hang;
 	exchange_hang_find(model, &hang);
 	enum exchange_movement movement = exchange_hang_movement(model, &hang);
-	bool hangs = hang.late_count > 0 && age_s >= hang_min_s && movement != EXCHANGE_MOVES;
+	bool hangs = !is_waited_for && hang.late_count > 0 && age_s >= hang_min_s && movement != EXCHANGE_MOVES;
 	*out = '\0';
-	if (has_none && !(hangs && movement == EXCHANGE_STANDS) && *write_exchange_pace(model, out))
+	if (!(hangs && movement == EXCHANGE_STANDS) &&
+		*write_exchange_pace(model, is_waited_for || age_s < none_min_s, out))
 		return out;
 	if (hangs)
 		write_exchange_hang(model, &hang, out);
@@ -322,9 +321,8 @@ const char *collective_words_none(const struct model *model, char out[COLLECTIVE
 	if (!model->collectives || model->collectives->rank_count < 2)
 		return out;
 	int64_t newest_ns = newest_collective_ns(model, &is_waited_for);
-	double age_s = seconds_between(newest_ns, model->now_ns);
-	bool has_none = !newest_ns || (!is_waited_for && age_s >= none_min_s);
-	if (!is_waited_for && *write_exchange(model, has_none, age_s, out))
+	double age_s = newest_ns ? seconds_between(newest_ns, model->now_ns) : INFINITY;
+	if (*write_exchange(model, is_waited_for, age_s, out))
 		return out;
 	if (!newest_ns)
 		snprintf(out, COLLECTIVE_WORDS_SIZE, "no collectives yet: %s", why);

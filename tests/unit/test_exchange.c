@@ -12,16 +12,17 @@
 
 #define NO_RECORD "PyTorch does not record gloo's send and receive, nor RPC"
 
-enum { PID = 700, BASE_S = 5000, RANKS_MAX = 4, STEP = 1, RECEIVE, WAIT, NODES = WAIT };
+enum { PID = 700, BASE_S = 5000, RANKS_MAX = 4, STEP = 1, RECEIVE, WAIT, REDUCE, NODES = REDUCE };
 
 static struct model *model;
 static struct sample_set set;
 static char words[COLLECTIVE_WORDS_SIZE];
-static const char *wait_function = "recv";
+static const char *wait_function = "recv", *wait_text = "dist.irecv(x, 0).wait()";
 static struct {
 	double seconds[NODES + 1];
 	uint64_t samples, switches;
-	double due; /* below 1: parts of a sample in send and receive */
+	bool reduces; /* the rest of its samples is in all_reduce(), not in its own code, every second time */
+	double due;   /* below 1: parts of a sample in send and receive */
 } ranks[RANKS_MAX];
 
 static struct record *add(enum record_kind kind) { return sample_set_add(&set, kind, 0, set.time_ns); }
@@ -49,8 +50,9 @@ static void add_rank(int rank, int count, bool is_in_tree)
 	fill_code_node(add(RECORD_CODE_NODE), node_of(rank, STEP), 0, (uint32_t)rank + 1, STEP, 22, "step()");
 	fill_code_node(
 		add(RECORD_CODE_NODE), node_of(rank, RECEIVE), node_of(rank, STEP), (uint32_t)rank + 1, RECEIVE, 900, NULL);
+	fill_code_node(add(RECORD_CODE_NODE), node_of(rank, WAIT), 0, (uint32_t)rank + 1, STEP, 24, wait_text);
 	fill_code_node(
-		add(RECORD_CODE_NODE), node_of(rank, WAIT), 0, (uint32_t)rank + 1, STEP, 24, "dist.irecv(x, 0).wait()");
+		add(RECORD_CODE_NODE), node_of(rank, REDUCE), node_of(rank, STEP), (uint32_t)rank + 1, REDUCE, 910, NULL);
 	if (!is_in_tree)
 		return;
 	struct record *seen = add(RECORD_PROCESS_SEEN);
@@ -68,6 +70,7 @@ static void open_job(int count, bool is_in_tree)
 	fill_code(add(RECORD_CODE), STEP, "train", "/home/me/pipe.py", true);
 	fill_code(
 		add(RECORD_CODE), RECEIVE, wait_function, "/x/site-packages/torch/distributed/distributed_c10d.py", false);
+	fill_code(add(RECORD_CODE), REDUCE, "all_reduce", "/x/site-packages/torch/distributed/distributed_c10d.py", false);
 	for (int i = 0; i < count; i++)
 		add_rank(i, count, is_in_tree);
 	model_apply(model, &set);
@@ -82,7 +85,7 @@ static void close_job(void)
 static void sample(int rank, double waits_ratio, uint32_t waits_in, bool is_moving)
 {
 	ranks[rank].due += waits_ratio;
-	uint32_t node = ranks[rank].due >= 1 ? waits_in : STEP;
+	uint32_t node = ranks[rank].due >= 1 ? waits_in : ranks[rank].reduces && ranks[rank].samples % 2 ? REDUCE : STEP;
 	ranks[rank].due -= ranks[rank].due >= 1 ? 1 : 0;
 	ranks[rank].samples++;
 	ranks[rank].switches += is_moving;
@@ -196,6 +199,58 @@ START_TEST(wait_that_is_no_send_or_receive_has_its_own_name)
 }
 END_TEST
 
+/* All ranks have entered a collective now, and wait for none. */
+static void enter_collective(int count, int at_s)
+{
+	begin(at_s);
+	struct record *group = add(RECORD_COLLECTIVE_GROUP);
+	group->collective_group.id = 1;
+	group->collective_group.name = "default_pg";
+	for (int i = 0; i < count; i++) {
+		struct record *state = add(RECORD_COLLECTIVE_STATE);
+		state->collective_state.pid = PID + i;
+		state->collective_state.group = 1;
+		state->collective_state.enqueued = state->collective_state.completed = 9;
+		state->collective_state.started = -1;
+	}
+	model_apply(model, &set);
+}
+
+static void run_with_collectives(const double waits_ratios[2], const uint32_t waits_in[2], const bool reduces[2])
+{
+	open_job(2, true);
+	for (int i = 0; i < 2; i++)
+		ranks[i].reduces = reduces[i];
+	run(2, 1, 60, waits_ratios, waits_in, true);
+	enter_collective(2, 60);
+}
+
+START_TEST(slowest_stage_is_named_beside_collectives)
+{
+	static const bool none[] = { false, false }, second[] = { false, true };
+	static const uint32_t waits[] = { WAIT, WAIT }, reduce[] = { REDUCE, REDUCE };
+	run_with_collectives((const double[]){ 0.8, 0.1 }, receive, none);
+	ck_assert_str_eq(verdict(), "rank 1 is slowest: it waits 9 % of the time, the next rank 80 %");
+	close_job();
+	run_with_collectives((const double[]){ 0.8, 0.1 }, waits, none);
+	ck_assert_str_eq(verdict(), "rank 1 is slowest: it waits 9 % of the time, the next rank 80 %");
+	close_job();
+	/* Rank 1 receives in 35 % of its time, and in half of its time outside of collectives. */
+	run_with_collectives((const double[]){ 0.7, 0.35 }, receive, second);
+	ck_assert_str_eq(verdict(), "");
+	close_job();
+	/* No sends or receives at all. */
+	run_with_collectives((const double[]){ 0.8, 0.1 }, reduce, none);
+	ck_assert_str_eq(verdict(), "");
+	close_job();
+	/* The line may wait for a collective. */
+	wait_text = "work.wait()";
+	run_with_collectives((const double[]){ 0.8, 0.1 }, (const uint32_t[]){ WAIT, RECEIVE }, none);
+	ck_assert_str_eq(verdict(), "");
+	close_job();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("exchange");
@@ -204,6 +259,7 @@ int main(void)
 	tcase_add_test(tests, stages_of_nearly_equal_speed_have_no_slowest);
 	tcase_add_test(tests, slow_stage_does_not_hang_while_the_others_wake_up);
 	tcase_add_test(tests, wait_that_is_no_send_or_receive_has_its_own_name);
+	tcase_add_test(tests, slowest_stage_is_named_beside_collectives);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -385,6 +385,18 @@ int code_group_of(const struct code *code, int32_t pid)
 	return -1;
 }
 
+const char *code_communication(const struct code *code, const struct code_node *node)
+{
+	const char *function = NULL;
+	for (const struct code_node *at = node; at->phase == CODE_PHASE_COMMUNICATION; at = &code->nodes[at->parent - 1]) {
+		if (!code->codes[at->code].is_own)
+			function = code->codes[at->code].function;
+		if (!at->parent)
+			break;
+	}
+	return function;
+}
+
 int code_main_group(const struct model *model)
 {
 	const struct code *code = &model->code;

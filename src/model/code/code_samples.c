@@ -97,10 +97,8 @@ bool code_newest_line(const struct model *model, int32_t pid, struct newest_line
 		return false;
 	const struct code_node *node = &code->nodes[samples->groups[group].node - 1];
 	enum code_phase phase = node->phase;
-	const char *communication = NULL;
+	const char *communication = code_communication(code, node);
 	for (const struct code_node *at = node;; at = &code->nodes[at->parent - 1]) {
-		if (at->phase == CODE_PHASE_COMMUNICATION && !code->codes[at->code].is_own)
-			communication = code->codes[at->code].function;
 		if (code->codes[at->code].is_own) {
 			node = at;
 			break;

@@ -34,7 +34,7 @@ struct phase_sums {
 struct newest_line {
 	const char *file, *text, *function; /* text NULL: unknown. All live as long as the model */
 	uint32_t line;                      /* 0 = unknown */
-	const char *communication;          /* the library function that communicates, outermost; NULL: none */
+	const char *communication;          /* of code_communication() */
 	enum code_phase phase;              /* of the whole stack */
 	int64_t time_ns;                    /* of the sample */
 };

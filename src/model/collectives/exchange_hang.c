@@ -1,6 +1,7 @@
 #include "src/model/collectives/exchange_hang.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "src/base/clock.h"
 #include "src/model/code/code_samples.h"
@@ -8,6 +9,17 @@
 
 enum { SAMPLES_MIN = 3 };
 static const double window_s = 5, all_ratio = 0.9, gap_ratio = 1.5;
+
+bool exchange_is_function(const char *function)
+{
+	static const char *const names[] = { "send", "recv", "isend", "irecv", "batch_isend_irecv", "send_object_list",
+		"recv_object_list", "_wait_batch_p2p" };
+	const char *dot = strrchr(function, '.');
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(dot ? dot + 1 : function, names[i]) == 0)
+			return true;
+	return false;
+}
 
 /* By their numbers. */
 static void insert(const struct collectives *all, uint8_t *ranks, size_t *count, size_t rank)

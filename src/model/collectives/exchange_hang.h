@@ -18,6 +18,8 @@ enum exchange_movement {
 	EXCHANGE_STANDS /* for 5 s, and 1.5 times the longest time before */
 };
 
+/* Whether a function of a library, with or without its class, sends to or receives from single ranks. */
+bool exchange_is_function(const char *function);
 /* Each living rank has had one stack for the last seconds: some in communication, the late ones elsewhere. */
 void exchange_hang_find(const struct model *model, struct exchange_hang *out);
 /* Whether the ranks that wait in it still wake up, by their voluntary context switches: few samples of a slow pipeline

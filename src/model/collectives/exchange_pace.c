@@ -4,36 +4,49 @@
 #include <string.h>
 
 #include "src/model/collectives/collectives.h"
+#include "src/model/collectives/exchange_hang.h"
 #include "src/model/model.h"
 
 enum { SAMPLES_MIN = 12 };
-static const double difference_min_ratio = 0.3, errors = 3;
+static const double difference_min_ratio = 0.3, errors = 3, unknown_max_ratio = 0.05;
+
+/* What a stack sample shows. */
+enum waits { WAITS_NOT, WAITS_EXCHANGE, WAITS_COLLECTIVE, WAITS_UNKNOWN, WAITS_COUNT };
 
 /* `dist.irecv(x, 0).wait()` is a line of the user's own: wait is a function of C++, which stack samples do not have. */
-static bool is_exchange(const struct code *code, const struct code_node *node)
+static enum waits waits_of(const struct code *code, const struct code_node *node, bool has_collectives)
 {
-	return node->phase == CODE_PHASE_COMMUNICATION ||
-		(code->codes[node->code].is_own && node->text && strstr(node->text, ".wait("));
+	bool is_exchange = !has_collectives;
+	if (node->phase == CODE_PHASE_COMMUNICATION) {
+		const char *function = code_communication(code, node);
+		is_exchange |= function && exchange_is_function(function);
+		return is_exchange ? WAITS_EXCHANGE : function ? WAITS_COLLECTIVE : WAITS_UNKNOWN;
+	}
+	if (!code->codes[node->code].is_own || !node->text || !strstr(node->text, ".wait("))
+		return WAITS_NOT;
+	is_exchange |= strstr(node->text, "irecv(") || strstr(node->text, "isend(");
+	return is_exchange ? WAITS_EXCHANGE : WAITS_UNKNOWN;
 }
 
-/* Of each group of the code. */
-static void sum_exchanges(const struct code *code, double sums_s[CODE_GROUPS_MAX])
+static void sum_waits(const struct code *code, bool has_collectives, double sums_s[CODE_GROUPS_MAX][WAITS_COUNT])
 {
 	for (size_t i = 0; i < code->node_count; i++)
-		if (code->nodes[i].is_used && code->nodes[i].self.recent_s > 0 && is_exchange(code, &code->nodes[i]))
-			sums_s[code->nodes[i].group] += code->nodes[i].self.recent_s;
+		if (code->nodes[i].is_used && code->nodes[i].self.recent_s > 0)
+			sums_s[code->nodes[i].group][waits_of(code, &code->nodes[i], has_collectives)] +=
+				code->nodes[i].self.recent_s;
 }
 
 /* NAN: the rank does not move, or it is unknown. */
-static double exchange_ratio(
-	const struct code *code, const double sums_s[CODE_GROUPS_MAX], const struct collective_rank *rank, double *variance)
+static double exchange_ratio(const struct code *code, double sums_s[CODE_GROUPS_MAX][WAITS_COUNT],
+	const struct collective_rank *rank, double *variance)
 {
 	int group = code_group_of(code, rank->pid);
 	double seen_s = group >= 0 ? code->groups[group].seen.recent_s : 0,
-		   samples = group >= 0 ? code->groups[group].recent_samples : 0;
-	if (samples < SAMPLES_MIN || !(seen_s > 0))
+		   left_s = group >= 0 ? seen_s - sums_s[group][WAITS_COLLECTIVE] : 0,
+		   samples = seen_s > 0 ? code->groups[group].recent_samples * left_s / seen_s : 0;
+	if (!(samples >= SAMPLES_MIN) || sums_s[group][WAITS_UNKNOWN] > unknown_max_ratio * left_s)
 		return NAN;
-	double ratio = sums_s[group] / seen_s;
+	double ratio = sums_s[group][WAITS_EXCHANGE] / left_s;
 	*variance = ratio * (1 - ratio) / samples;
 	return ratio > 0 && ratio < 1 ? ratio : (double)NAN;
 }
@@ -49,16 +62,16 @@ static bool lacks_ranks(const struct collectives *all)
 	return living < world;
 }
 
-void exchange_pace_find(const struct model *model, struct exchange_pace *out)
+void exchange_pace_find(const struct model *model, bool has_collectives, struct exchange_pace *out)
 {
 	const struct collectives *all = model->collectives;
 	double least = INFINITY, next = INFINITY, least_variance = 0, next_variance = 0;
-	double sums_s[CODE_GROUPS_MAX] = { 0 };
+	double sums_s[CODE_GROUPS_MAX][WAITS_COUNT] = { 0 };
 	int found = -1;
 	*out = (struct exchange_pace){ -1, NAN, NAN };
 	if (!all || lacks_ranks(all))
 		return;
-	sum_exchanges(&model->code, sums_s);
+	sum_waits(&model->code, has_collectives, sums_s);
 	for (size_t i = 0; i < all->rank_count; i++) {
 		double variance = 0,
 			   ratio =

@@ -4,6 +4,8 @@
 #ifndef PMTOP_MODEL_COLLECTIVES_EXCHANGE_PACE_H
 #define PMTOP_MODEL_COLLECTIVES_EXCHANGE_PACE_H
 
+#include <stdbool.h>
+
 struct model;
 
 struct exchange_pace {
@@ -12,7 +14,9 @@ struct exchange_pace {
 };
 
 /* Named if the next rank's share is larger by three tenths of the time and three standard errors, while all ranks move:
- * each has samples in send or receive and outside of them. Of a job with ranks elsewhere, none is named. */
-void exchange_pace_find(const struct model *model, struct exchange_pace *out);
+ * each has samples in send or receive and outside of them. Of a job with ranks elsewhere, none is named.
+ * has_collectives: the ranks also enter collectives, whose samples do not count; if it is unknown in what a rank waits,
+ * none is named. */
+void exchange_pace_find(const struct model *model, bool has_collectives, struct exchange_pace *out);
 
 #endif
