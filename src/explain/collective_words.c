@@ -8,6 +8,7 @@
 #include "src/base/clock.h"
 #include "src/base/text.h"
 #include "src/explain/ras_words.h"
+#include "src/model/code/code_phases.h"
 #include "src/model/code/code_samples.h"
 #include "src/model/collectives/exchange_hang.h"
 #include "src/model/collectives/exchange_pace.h"
@@ -268,8 +269,7 @@ static const char *wait_name(const struct model *model, const struct exchange_ha
 			continue;
 		if (exchange_is_function(line.communication))
 			return "send or receive";
-		const char *dot = strrchr(line.communication, '.');
-		const char *function = dot ? dot + 1 : line.communication;
+		const char *function = code_plain_function(line.communication);
 		name = isalpha((unsigned char)*function) ? function : name;
 	}
 	return name;

@@ -35,8 +35,7 @@ struct died_evidence *session_died_take(const struct session *session)
 	return evidence;
 }
 
-/* On the screen its output could not be seen. What writes no screen (collect, whose errors reach the screen at the
- * other end of ssh) says nothing. */
+/* The screen hid the command's output. collect says nothing: its stderr reaches the screen at the other end of ssh. */
 static void print_end(const struct session *session, const struct died_evidence *evidence)
 {
 	char words[DIED_WORDS_SIZE];

@@ -86,6 +86,7 @@ static void add_samples(struct sample_set *set)
 	fill_code_group(sample_set_add(set, RECORD_CODE_GROUP, 0, set->time_ns), 1, TRAINER, STEPS * 4, 48, STEPS / 12.0);
 	fill_code(sample_set_add(set, RECORD_CODE, 0, set->time_ns), 1, "train", rows[1].file, true);
 	fill_code_node(sample_set_add(set, RECORD_CODE_NODE, 0, set->time_ns), 1, 0, 1, 1, 221, "loss.backward()");
+	fill_code_node(sample_set_add(set, RECORD_CODE_NODE, 0, set->time_ns), 2, 0, 1, 1, 222, "log(step)");
 	struct record *record = sample_set_add(set, RECORD_CODE_SAMPLES, 0, set->time_ns + STEPS * NS_PER_S / 12);
 	record->code_samples.node = 1;
 	record->code_samples.count = STEPS * 4;
@@ -98,6 +99,7 @@ static void add_time(struct sample_set *set)
 	struct record *record = sample_set_add(set, RECORD_CODE_TIME, 0, set->time_ns + STEPS * NS_PER_S / 12);
 	record->code_time.id = 1;
 	record->code_time.total_ns = STEPS * NS_PER_S / 12;
+	fill_code_time(sample_set_add(set, RECORD_CODE_TIME, 0, set->time_ns + STEPS * NS_PER_S / 12), 2, 0.001);
 }
 
 static void apply(struct stage *stage, struct sample_set *set)
@@ -264,6 +266,7 @@ START_TEST(lines_stand_in_the_rows_that_the_phases_leave)
 	ck_assert(stage_shows(&stage, "your lines in the last minute:"));
 	ck_assert(stage_shows(&stage, "100 %  loss.backward()"));
 	ck_assert(stage_shows(&stage, "train.py:221"));
+	ck_assert(stage_shows(&stage, "<0.1 %  log(step)"));
 	stage_resize(&stage, 80, 14);
 	ck_assert(!stage_shows(&stage, "your lines"));
 	stage_close(&stage);

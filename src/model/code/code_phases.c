@@ -14,11 +14,10 @@ const char *code_phase_name(enum code_phase phase)
 	return names[phase];
 }
 
-/* Since Python 3.11 function names include the class. */
-static bool is_called(const char *function, const char *name)
+const char *code_plain_function(const char *function)
 {
 	const char *dot = strrchr(function, '.');
-	return strcmp(dot ? dot + 1 : function, name) == 0;
+	return dot ? dot + 1 : function;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -32,7 +31,8 @@ enum code_phase code_phase_of(const char *function, const char *file, const char
 {
 	const struct code_phase_row *row = code_phase_rows;
 	for (; row->file; row++)
-		if (ends_with(file, row->file) && (!row->function || is_called(function, row->function)) &&
+		if (ends_with(file, row->file) &&
+			(!row->function || strcmp(code_plain_function(function), row->function) == 0) &&
 			(!row->caller || (caller && ends_with(caller, row->caller))))
 			return row->phase;
 	return CODE_PHASE_OTHER;

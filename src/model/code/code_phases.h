@@ -24,6 +24,8 @@ extern const struct code_phase_row code_phase_rows[];
 /* The phase of a function; CODE_PHASE_OTHER = unknown. `file`: of the user's own ones CODE_OWN_FILES. `caller`: the
  * file that calls it, NULL = unknown. */
 enum code_phase code_phase_of(const char *function, const char *file, const char *caller);
+/* The name without its class, which function names have since Python 3.11. A pointer into `function`. */
+const char *code_plain_function(const char *function);
 /* The path without the folder of packages: "torch/_tensor.py". A pointer into `file`. */
 const char *code_short_file(const char *file);
 

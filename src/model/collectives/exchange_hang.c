@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/code/code_phases.h"
 #include "src/model/code/code_samples.h"
 #include "src/model/model.h"
 
@@ -14,9 +15,8 @@ bool exchange_is_function(const char *function)
 {
 	static const char *const names[] = { "send", "recv", "isend", "irecv", "batch_isend_irecv", "send_object_list",
 		"recv_object_list", "_wait_batch_p2p" };
-	const char *dot = strrchr(function, '.');
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strcmp(dot ? dot + 1 : function, names[i]) == 0)
+		if (strcmp(code_plain_function(function), names[i]) == 0)
 			return true;
 	return false;
 }

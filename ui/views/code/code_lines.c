@@ -227,7 +227,7 @@ void code_line_draw(const struct code_sampled *sample, const struct code_line *l
 void code_line_draw_short(
 	const struct code_sampled *sample, const struct code_line *line, struct canvas *canvas, struct rect row)
 {
-	enum { SHARE_CELLS = 5, GAP = 2 };
+	enum { SHARE_CELLS = 6, GAP = 2 };
 	const struct code_name *name = &sample->code->codes[line->code];
 	char text[300], location[300];
 	int width = (int)text_cells(code_location(name, line->line, location, sizeof location)),
