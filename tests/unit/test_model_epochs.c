@@ -45,6 +45,33 @@ START_TEST(epochs_have_ordinals_and_the_figures_of_their_batches)
 }
 END_TEST
 
+/* A pass over a DataLoader begins its epoch with the first backward. */
+START_TEST(epoch_that_begins_within_its_first_batch_has_it)
+{
+	struct script script;
+	script_open(&script, NULL);
+	for (uint32_t e = 0; e < 2; e++) {
+		double at_s = 1 + 10.0 * e;
+		script_batch_begin(&script, 0, at_s, 0);
+		script_epoch(&script, RECORD_EPOCH_BEGIN, at_s + 0.5, e);
+		script_batch_end(&script, 0, at_s + 1, at_s, NAN);
+		script_batch_begin(&script, 0, at_s + 2, 1);
+		script_batch_end(&script, 0, at_s + 3, at_s + 2, NAN);
+		script_epoch(&script, RECORD_EPOCH_END, at_s + 4, e);
+	}
+	script_apply(&script, 16);
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run->epoch_count, 2);
+	for (uint32_t e = 0; e < 2; e++) {
+		ck_assert_uint_eq(run->epochs[e].batches, 2);
+		ck_assert_double_eq_tol(run->epochs[e].total_s, 4, NEAR);
+		ck_assert_uint_eq(track_batch(run_main(run), 2 * e)->epoch_ordinal, e + 1);
+		ck_assert_double_eq_tol(track_batch(run_main(run), 2 * e)->step_s, 2, NEAR);
+	}
+	script_close(&script);
+}
+END_TEST
+
 /* Inferred batches that two readings lie around have the same time, or none. */
 START_TEST(batches_that_took_no_time_have_an_unknown_one)
 {
@@ -776,6 +803,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, epochs_have_ordinals_and_the_figures_of_their_batches);
+	tcase_add_test(tests, epoch_that_begins_within_its_first_batch_has_it);
 	tcase_add_test(tests, batches_that_took_no_time_have_an_unknown_one);
 	tcase_add_test(tests, epochs_of_other_modes_have_no_number);
 	tcase_add_test(tests, epoch_that_never_ended_ends_with_the_next);

@@ -147,9 +147,10 @@ static void apply_event(struct run *run, const struct record *record)
 	follow_sequence(lane, record->sequence);
 	switch ((enum record_kind)record->kind) {
 	case RECORD_EPOCH_BEGIN:
-		lane_close_step(run, lane, record);
-		if (!has_withdrawn_epochs(run))
-			run_begin_epoch(run, record->epoch.index + run->priv->epochs_ahead, record->time_ns);
+		if (has_withdrawn_epochs(run))
+			lane_close_step(run, lane, record);
+		else
+			lane_begin_epoch(run, lane, record);
 		break;
 	case RECORD_EPOCH_END:
 		lane_close_step(run, lane, record);

@@ -225,6 +225,17 @@ void lane_close_step(struct run *run, struct lane *lane, const struct record *re
 		track_finish_step(run, track, batch);
 }
 
+void lane_begin_epoch(struct run *run, struct lane *lane, const struct record *record)
+{
+	uint32_t index = record->epoch.index + run->priv->epochs_ahead;
+	lane_close_step(run, lane, record);
+	bool has_batch = lane->has_step && !run->is_counted && !run_epoch_at(run, lane->begin_ns);
+	run_begin_epoch(run, index, has_batch ? lane->begin_ns : record->time_ns);
+	struct batch *batch = has_batch ? lane_batch(run, lane) : NULL;
+	if (batch)
+		run_assign_epoch(run, &run->tracks[lane->track], batch);
+}
+
 void lane_begin_batch(struct run *run, struct lane *lane, const struct record *record)
 {
 	/* Batches may have moved to this thread: the last step of the other thread's lane ends here too. */

@@ -4,6 +4,8 @@
 
 #include "src/model/run/run_private.h"
 
+/* A published epoch that begins within a batch which is in none begins with that batch. */
+void lane_begin_epoch(struct run *run, struct lane *lane, const struct record *record);
 void lane_begin_batch(struct run *run, struct lane *lane, const struct record *record);
 void lane_end_batch(struct run *run, struct lane *lane, const struct record *record);
 /* The batch that runs there is of the current mode: it moves to that mode's track. */
