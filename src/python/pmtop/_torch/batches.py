@@ -13,7 +13,8 @@ its wait is a span "data" of the running batch. Only the thread that trains publ
 
 A model in evaluation mode does not show what the first pass is: some libraries load models in that mode. The first batch of such a pass is pending
 until its forward or backward. Some libraries fetch batches ahead: a batch that is fetched before any work on the one before is queued, and begins
-when that one ends. Without a pass, _torch/steps.py counts optimizer steps."""
+when that one ends. Some programs validate in training mode and with gradients: after a pass has trained, one over other data is unproven until its
+first backward, and is validation if a batch has a forward alone. Without a pass, _torch/steps.py counts optimizer steps."""
 from __future__ import annotations
 
 import sys
@@ -24,18 +25,17 @@ from typing import Any, Optional
 import torch
 from torch.fx import GraphModule
 
-from .data import LoaderFacts, has_own_iter
-from .epochs import Epochs
+from .data import Datasets, LoaderFacts, has_own_iter
 from .modules import ForwardTimes, Optimised
 from .one_pass import Pass, calling_frame, is_plain_loop, kept_iterators
 from .patch import BACKWARD, FORWARD, STEP
-from .steps import StepLoop
+from .plan import PlannedLoop
 
 _UNDECIDED, _TRAINING, _VALIDATION = range(3)
 _AT_ONCE_NS = 1_000_000
 
 
-class Loop(StepLoop):
+class Loop(PlannedLoop):
     """The training loop of this process, inferred from its loaders. `out`: the package pmtop, or a stand-in for it.
 
     The fast path is compiled, in _pmtop_loop.h and _pmtop_hooks.h, and shares these attributes: `owner` (the thread that trains), owner_trains;
@@ -44,13 +44,7 @@ class Loop(StepLoop):
     batches); is_busy; `late` (passes that ended while they could not be removed); since_step, accumulation, samples_planned."""
 
     def __init__(self, out: Any, optimised: Optimised, device: Any, epochs: int = 0) -> None:
-        super().__init__(device)
-        self.out = out
-        self.optimised = optimised
-        self.epochs_planned = self.epochs_given = epochs
-        self.batches_max = 0
-        self.divides_all = False
-        self.epochs = Epochs(out)
+        super().__init__(out, optimised, device, epochs)
         self.passes: dict[int, Pass] = {}
         self.facts: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
         self.loaders: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
@@ -61,7 +55,10 @@ class Loop(StepLoop):
         self.beside: Optional[Pass] = None
         self.forwards: Optional[ForwardTimes] = None
         self.awaits_backward = True
-        self.plan: Optional[tuple[int, int, int]] = None
+        self.datasets = Datasets()
+        self.renewed: set[tuple[object, ...]] = set()
+        """The kinds of data of which further ones have trained."""
+        self.trains_late = False
 
     # -- what the loaders do
 
@@ -102,6 +99,8 @@ class Loop(StepLoop):
                 return False
             if now.is_pending:
                 self._decide(now, False)
+            elif now.is_unproven and self._has_validated(now):
+                self._turn_to_validation(now)
             elif self._is_fetched_ahead(now):
                 return True
             if self.carried is None or now.index:
@@ -227,11 +226,18 @@ class Loop(StepLoop):
             return
         if top.is_pending:
             self.trains_in_eval = top.facts.trains_in_eval = top.has_forward
-            self._decide(top, True)
+            self._decide(top, True, True)
             self.work |= BACKWARD
         elif top.kind == _VALIDATION and not top.grad_was_off:
             self._turn_to_training(top)
+        if top.is_unproven:
+            top.is_unproven = False
+            self.renewed.add(top.facts.kind_of_data)
+            self._begin_epoch(top)
         top.is_trained = top.kind == _TRAINING
+        if top.is_trained:
+            self.trains_late |= top.index > 1
+            self.datasets.note(top.loader(), True)
         top.facts.has_trained |= top.is_trained
         self.has_trained |= top.is_trained
         self.awaits_backward = not top.is_trained
@@ -276,7 +282,7 @@ class Loop(StepLoop):
             return _VALIDATION
         if now.facts.trains_in_eval:
             return _TRAINING
-        if now.facts.is_validation:
+        if now.facts.is_validation or self.datasets.has_trained(now.loader()) is False:
             return _VALIDATION
         is_in_eval = self.optimised.is_in_eval()
         if is_in_eval is None:
@@ -319,7 +325,7 @@ class Loop(StepLoop):
         if kind == _VALIDATION:
             self._push_validation(now)
         elif kind == _TRAINING:
-            self._push_training(now)
+            self._push_training(now, True)
         else:
             now.is_pending = self.watches_forward = True
             self.stack.append(now)
@@ -363,17 +369,36 @@ class Loop(StepLoop):
             self._forget_steppers()
             self.epochs.begin()
 
-    def _decide(self, now: Pass, trains: bool) -> None:
+    def _decide(self, now: Pass, trains: bool, has_backward: bool = False) -> None:
         """Begins the first batch of a pending pass."""
         now.is_pending = False
         if trains:
             self.stack.remove(now)
-            self._push_training(now)
+            self._push_training(now, not has_backward)
         else:
             now.kind = _VALIDATION
             now.facts.is_validation = not now.facts.has_trained
             self._set_mode("validation")
         self._begin_next(now)
+
+    def _has_validated(self, now: Pass) -> bool:
+        """Whether the open batch of an unproven pass had its forward."""
+        return self.batch is now and bool(self.work & FORWARD)
+
+    def _may_validate(self, now: Pass) -> bool:
+        """Whether a pass that looks like training may be validation in training mode and with gradients: its data has trained nothing so far, while
+        other passes or steps had a backward in their first batch."""
+        has_trained = self.has_trained or self.stepped
+        is_known = now.facts.has_trained or self.datasets.has_trained(now.loader()) or now.facts.kind_of_data in self.renewed
+        return bool(has_trained) and not self.trains_late and not is_known
+
+    def _turn_to_validation(self, now: Pass) -> None:
+        """A batch had a forward and no backward."""
+        now.is_unproven = False
+        now.kind = _VALIDATION
+        now.facts.is_validation = True
+        self.datasets.note(now.loader(), False)
+        self._set_mode("validation")
 
     def _turn_to_training(self, now: Pass) -> None:
         """A backward in what was thought to be validation."""
@@ -393,20 +418,13 @@ class Loop(StepLoop):
             self.loss = None
             self._began_with(samples)
 
-    def _push_training(self, now: Pass) -> None:
+    def _push_training(self, now: Pass, may_validate: bool = False) -> None:
         now.kind = _TRAINING
         self.stack.append(now)
         self.watches_forward = not now.facts.trains_in_eval
-        if self.epochs.are_passes and not self.epochs_planned:
-            self.epochs.note_pass(now.goes_on or now.is_endless(), self.publish_fact)
-        self._publish_loader(now.facts.outlived_by or now.facts)
-        if now.facts.accumulation > 1:
-            self.divides_by(now.facts.accumulation, False)
-        self.optimised.is_new_epoch = True
-        self.has_optimizer = bool(self.optimised.known) and self._sees_steps()
-        self._forget_steppers()
-        if not self.epochs.is_in:
-            self.epochs.begin()
+        now.is_unproven = may_validate and self._may_validate(now)
+        if not now.is_unproven:
+            self._begin_epoch(now)
 
     def _push_validation(self, now: Pass) -> None:
         now.kind = _VALIDATION
@@ -431,6 +449,8 @@ class Loop(StepLoop):
         if not self._flush(now):
             self.stack.pop()
             return
+        if now.is_unproven and self._has_validated(now):
+            self._turn_to_validation(now)
         is_open = is_dropped and self.batch is now and not now.is_exhausted
         is_idle = is_open and not self.work
         if now.kind == _VALIDATION and not (self.epochs.is_in and len(self.stack) == 1):
@@ -504,7 +524,7 @@ class Loop(StepLoop):
             self._end_late()
         self.is_busy = False
         top = self.stack[-1] if self.stack else None
-        is_plain = top is not None and not top.is_pending and top.outlives is None
+        is_plain = top is not None and not top.is_pending and not top.is_unproven and top.outlives is None
         self.fast_pass = top if is_plain and self.beside is None and self.carried is None else None
         self.awaits_step = top is None and self.batch is None and self._counts_steps()
         self.awaits_backward = self.beside is not None or not self.owner_trains or (top is not None and not top.is_trained)
@@ -529,30 +549,3 @@ class Loop(StepLoop):
     def _check_forward(self) -> None:
         if self.forwards is not None:
             self.forwards.batch_ended(bool(self.work & FORWARD))
-
-    # -- what a trainer knows
-
-    def plan_training(self, epochs: int, batches: int) -> None:
-        """So many epochs, each of at most so many batches. 0: unknown."""
-        self.epochs_planned, self.batches_max = epochs or self.epochs_given, batches
-        if self.stack and self.stack[0].kind == _TRAINING:
-            self._publish_loader(self.stack[0].facts)
-
-    def divides_by(self, parts: int, divides_all: bool) -> None:
-        """Training divides the losses by `parts` (0: unknown): all of them, or those whose last operation is this division."""
-        self.loss_parts, self.knows_parts, self.divides_all = parts, parts > 0, divides_all
-
-    # -- facts
-
-    def _publish_loader(self, facts: LoaderFacts) -> None:
-        length = min(facts.length or self.batches_max, self.batches_max or facts.length or 0) if self.epochs.are_passes else 0
-        plan = (self.epochs_planned, length, facts.batch_size or 0)
-        if plan != self.plan:
-            withdrawn = 0 if self.plan and self.plan[0] else None
-            self.plan = plan
-            self.samples_planned = plan[2]
-            self.out.plan(plan[0] or withdrawn, *plan[1:])
-        for key, value in facts.meta.items():
-            self.publish_fact(key, value)
-        if facts.batch_size:
-            self.publish_fact("batch_size", facts.batch_size)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Mapping
 from typing import Any, Optional
 
@@ -42,8 +43,8 @@ def _accumulation() -> int:
 class LoaderFacts:
     """One loader: `length` batches a pass and `batch_size` samples a batch (None if unknown), and the kind of its passes, once known."""
 
-    __slots__ = ("accumulation", "batch_size", "full", "has_trained", "is_exact", "is_validation", "length", "looks_at_data", "meta", "outlived_by",
-                 "rest", "trains_in_eval")
+    __slots__ = ("accumulation", "batch_size", "full", "has_trained", "is_exact", "is_validation", "kind_of_data", "length", "looks_at_data", "meta",
+                 "outlived_by", "rest", "trains_in_eval")
 
     def __init__(self, loader: Any) -> None:
         sampler = loader.batch_sampler
@@ -76,6 +77,7 @@ class LoaderFacts:
             samples = _length(sampler.sampler)
             self.is_exact = samples is not None
             self.full, self.rest = divmod(samples or 0, sampler.batch_size)
+        self.kind_of_data = (type(loader.dataset), self.length, self.batch_size)
         self.meta = {f"loader.{name}": value for name in _META for value in [getattr(loader, name, None)] if value is not None}
         self.accumulation = _accumulation()
         self.is_validation = False
@@ -94,6 +96,28 @@ class LoaderFacts:
             return None
         size = _size(data, 0)
         return size if size is not None and (self.batch_size is None or size <= self.batch_size) else None
+
+
+class Datasets:
+    """Which datasets have trained, and which only validated: a program may make their loaders anew for each pass."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[weakref.ref[Any], bool]] = {}
+
+    def note(self, loader: Any, has_trained: bool) -> None:
+        """What a pass over this loader was. A list cannot be remembered."""
+        dataset = getattr(loader, "dataset", None)
+        key = id(dataset)
+        try:
+            self.known[key] = weakref.ref(dataset, lambda _: self.known.pop(key, None)), has_trained
+        except TypeError:
+            pass
+
+    def has_trained(self, loader: Any) -> Optional[bool]:
+        """None: unknown."""
+        dataset = getattr(loader, "dataset", None)
+        ref, has_trained = self.known.get(id(dataset), (None, None))
+        return has_trained if ref is not None and ref() is dataset else None
 
 
 def _size(data: Any, depth: int) -> Optional[int]:

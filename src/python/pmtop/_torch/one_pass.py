@@ -34,7 +34,7 @@ class Pass(_pmtop.PassState):
     """One iterator: its kind, and the index of its next batch."""
 
     __slots__ = ("__weakref__", "companion", "facts", "goes_on", "grad_was_off", "has_forward", "is_asked_by_generator", "is_by_hand",
-                 "is_late", "is_trained", "iterator", "loader", "outlives", "returned_ns", "trains_beside", "validation", "waiting")
+                 "is_late", "is_trained", "is_unproven", "iterator", "loader", "outlives", "returned_ns", "trains_beside", "validation", "waiting")
 
     def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
         super().__init__(iterator, facts.full, facts.batch_size or 0)
@@ -45,6 +45,7 @@ class Pass(_pmtop.PassState):
         self.facts = facts
         self.goes_on = self.grad_was_off = False  # goes_on: it began where another one had no batch left
         self.is_trained = self.has_forward = self.is_late = False  # late: asked beside a batch that had its backward
+        self.is_unproven = False  # it looks like training, and may be validation: its epoch begins with its first backward
         self.is_by_hand: Optional[bool] = None  # asked by next(); None before the first request
         self.is_asked_by_generator = False
         self.trains_beside = False  # it had a backward since its last request beside the innermost pass
@@ -87,7 +88,7 @@ class Pass(_pmtop.PassState):
     def starts_again(self) -> None:
         """It was left, and the program may ask it again."""
         self.index = self.kind = 0
-        self.is_pending = self.is_trained = self.has_forward = self.is_late = False
+        self.is_pending = self.is_trained = self.is_unproven = self.has_forward = self.is_late = False
 
     def enqueue(self, samples: Optional[int]) -> None:
         """A batch was fetched, and has not begun."""
