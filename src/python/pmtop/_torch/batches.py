@@ -26,7 +26,7 @@ import torch
 from torch.fx import GraphModule
 
 from .data import Datasets, LoaderFacts, has_own_iter
-from .modules import ForwardTimes, Optimised
+from .modules import Optimised
 from .one_pass import Pass, calling_frame, is_plain_loop, kept_iterators
 from .patch import BACKWARD, FORWARD, STEP
 from .plan import PlannedLoop
@@ -53,7 +53,6 @@ class Loop(PlannedLoop):
         self.stack: list[Pass] = []
         self.carried: Optional[int] = None
         self.beside: Optional[Pass] = None
-        self.forwards: Optional[ForwardTimes] = None
         self.awaits_backward = True
         self.datasets = Datasets()
         self.renewed: set[tuple[object, ...]] = set()
@@ -446,6 +445,9 @@ class Loop(PlannedLoop):
             return
         while self.stack[-1] is not now:
             self._pop_validation()
+        is_read = self._is_only_read(now)
+        if is_read:
+            now.forget_queued()
         if not self._flush(now):
             self.stack.pop()
             return
@@ -465,15 +467,23 @@ class Loop(PlannedLoop):
             return
         # next(iter(loader)) reads a batch and trains nothing; nor does the batch at which a break or an exception left a loop before its step.
         is_unfinished = is_open and not self.work & (STEP if self.accumulation == 1 and self.has_optimizer else BACKWARD)
-        is_peek = is_dropped and now.kind == _TRAINING and (now.index == 0 or (now.index == 1 and is_idle))
+        is_peek = is_read or is_dropped and now.kind == _TRAINING and (now.index == 0 or (now.index == 1 and is_idle))
         if is_peek or (is_unfinished and now.is_trained):
             self._set_mode("peek")
+        since_step = self.since_step
         self._end_batch()
+        if is_peek:
+            self.since_step = since_step
         self.stack.pop()
         if self.epochs.is_in:
             self.epochs.end()
             self.epochs.index += now.kind == _TRAINING and not is_peek
         self._set_mode("train")
+
+    def _is_only_read(self, now: Pass) -> bool:
+        """Whether an ended pass only fetched its batches, as len(list(loader)) does, while training is seen in others."""
+        is_idle = self.batch is now and not self.work and now.index == 1
+        return self.has_trained and now.kind == _TRAINING and not now.is_trained and is_idle
 
     def _flush(self, now: Pass) -> bool:
         """A pass ends without work that is seen: what it fetched are its batches. False: it published nothing."""
@@ -528,24 +538,3 @@ class Loop(PlannedLoop):
         self.fast_pass = top if is_plain and self.beside is None and self.carried is None else None
         self.awaits_step = top is None and self.batch is None and self._counts_steps()
         self.awaits_backward = self.beside is not None or not self.owner_trains or (top is not None and not top.is_trained)
-
-    # -- batches
-
-    def _began(self, now: Pass, index: int, data: Any) -> None:
-        """Called after a batch has begun with `data`, also by the fast path."""
-        self._began_with(now.facts.samples(index, data))
-
-    def _began_with(self, samples: Optional[int]) -> None:
-        if self.device.can_come:
-            self.device.batch_begins(self.out)
-        if samples is not None and samples != self.samples_planned:
-            self.out.batch_samples(samples)
-
-    def _end_with_device(self) -> None:
-        self.device.batch_ends(self.out)
-        self.out.batch_end(self.loss)
-        self.device.read(self.out)
-
-    def _check_forward(self) -> None:
-        if self.forwards is not None:
-            self.forwards.batch_ended(bool(self.work & FORWARD))

@@ -80,8 +80,7 @@ class Pass(_pmtop.PassState):
         if self.is_by_hand and not other.is_by_hand:
             # A `for` over the other is a loop of its own, if this one had a look only, or if its last batch is done.
             if other.loader() is self.loader() or not self.is_trained or has_stepped or is_again and other.trains_beside:
-                self.waiting.clear()  # nothing will work on them
-                self.queued = 0
+                self.forget_queued()
                 return True
         return is_again and has_stepped and self.index <= 1 and not self.queued
 
@@ -89,6 +88,11 @@ class Pass(_pmtop.PassState):
         """It was left, and the program may ask it again."""
         self.index = self.kind = 0
         self.is_pending = self.is_trained = self.is_unproven = self.has_forward = self.is_late = False
+
+    def forget_queued(self) -> None:
+        """Nothing will work on what was fetched."""
+        self.waiting.clear()
+        self.queued = 0
 
     def enqueue(self, samples: Optional[int]) -> None:
         """A batch was fetched, and has not begun."""

@@ -1,11 +1,12 @@
-"""What a loop publishes when an epoch begins: the plan of its trainer and the facts of its loader."""
+"""What a loop publishes when an epoch or a batch begins or ends: the plan of its trainer, the facts of its loader, samples and device times."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Optional
 
 from .data import LoaderFacts
 from .epochs import Epochs
-from .modules import Optimised
+from .modules import ForwardTimes, Optimised
+from .patch import FORWARD
 from .steps import StepLoop
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class PlannedLoop(StepLoop):
         self.divides_all = False
         self.epochs = Epochs(out)
         self.plan: Optional[tuple[int, int, int]] = None
+        self.forwards: Optional[ForwardTimes] = None
 
     def plan_training(self, epochs: int, batches: int) -> None:
         """A trainer has so many epochs, each of at most so many batches. 0: unknown."""
@@ -60,3 +62,22 @@ class PlannedLoop(StepLoop):
             self.publish_fact(key, value)
         if facts.batch_size:
             self.publish_fact("batch_size", facts.batch_size)
+
+    def _began(self, now: Pass, index: int, data: Any) -> None:
+        """Called after a batch has begun with `data`, also by the fast path."""
+        self._began_with(now.facts.samples(index, data))
+
+    def _began_with(self, samples: Optional[int]) -> None:
+        if self.device.can_come:
+            self.device.batch_begins(self.out)
+        if samples is not None and samples != self.samples_planned:
+            self.out.batch_samples(samples)
+
+    def _end_with_device(self) -> None:
+        self.device.batch_ends(self.out)
+        self.out.batch_end(self.loss)
+        self.device.read(self.out)
+
+    def _check_forward(self) -> None:
+        if self.forwards is not None:
+            self.forwards.batch_ended(bool(self.work & FORWARD))
