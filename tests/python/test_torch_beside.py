@@ -163,9 +163,30 @@ def evaluated_after_some_steps(run):
                     run.model(x)
 
 
+def endless(loader):
+    while True:
+        for batch in loader:
+            yield batch
+
+
+def generators_in_turn(run):
+    """The first batch of the second loader shows what it is, and counts with the one before."""
+    pair = [endless(labelled(7)), endless(unlabelled(7))]
+    for step in range(26):
+        run.step(next(pair[step % 2]))
+    run.steps -= 1
+
+
+def generators_at_once(run):
+    one, other = endless(labelled(25)), endless(labelled(25))
+    for _ in range(25):
+        run.step(next(one), next(other))
+
+
 LOOPS = [for_and_two, for_and_two_apart, by_hand_and_two, two_of_which_one_is_looped_over, batches_and_two, further_iterators, endless_by_hand,
-         cycled_by_hand, kept_and_read_sometimes, kept_after_a_look, kept_and_fetched_for_the_next_step, in_turn_with_loops, evaluated_after_some_steps]
-EPOCHS = {further_iterators: [], endless_by_hand: [], cycled_by_hand: [10, 15], kept_and_read_sometimes: [25, 25],
+         cycled_by_hand, kept_and_read_sometimes, kept_after_a_look, kept_and_fetched_for_the_next_step, in_turn_with_loops, evaluated_after_some_steps,
+         generators_in_turn, generators_at_once]
+EPOCHS = {generators_in_turn: [], further_iterators: [], endless_by_hand: [], cycled_by_hand: [10, 15], kept_and_read_sometimes: [25, 25],
           kept_and_fetched_for_the_next_step: [25, 25], in_turn_with_loops: [2, 4] * 5}
 
 

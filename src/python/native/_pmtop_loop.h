@@ -36,6 +36,8 @@ struct loop {
 	 * last one, and twice in a row */
 	unsigned long long open_parts, last_parts, parts;
 	char has_stepped;               /* the open batch of a loader has */
+	char awaits_turn;               /* another loader was asked since: does the same optimizer step again? */
+	uintptr_t first_stepper;        /* the first optimizer that stepped in the open batch */
 	struct pass *fast_pass, *batch; /* the pass for the fast path; that of the open batch; or NULL */
 	struct device *device;
 	PyObject *late;                     /* list: passes that ended while they could not be removed */
@@ -283,17 +285,30 @@ static void note_return(struct loop *loop)
 		loop->patience = 2 * loop->patience + 2;
 }
 
+/* The same outside the batches between optimizer steps. */
+static int note_loader_step(struct loop *loop, PyObject *optimizer)
+{
+	int is_turn = loop->awaits_turn && loop->has_stepped && loop->first_stepper == (uintptr_t)optimizer;
+	loop->open_parts = loop->has_stepped ? 0 : loop->backwards;
+	loop->backwards = 0;
+	if (!loop->has_stepped)
+		loop->first_stepper = (uintptr_t)optimizer;
+	loop->has_stepped = 1;
+	if (!is_turn)
+		return 1;
+	loop->awaits_turn = 0;
+	PyObject *reply = PyObject_CallMethod((PyObject *)loop, "_take_turns", NULL);
+	Py_XDECREF(reply);
+	return reply != NULL;
+}
+
 /* The step of an optimizer has ended, or a GradScaler skipped it. 0: an exception is set. */
 static int note_step(struct loop *loop, PyObject *optimizer)
 {
 	loop->work |= WORK_STEP;
 	loop->stepped++;
-	if (!loop->batch || loop->batch != loop->step_pass) {
-		loop->open_parts = loop->has_stepped ? 0 : loop->backwards;
-		loop->has_stepped = 1;
-		loop->backwards = 0;
-		return 1;
-	}
+	if (!loop->batch || loop->batch != loop->step_pass)
+		return note_loader_step(loop, optimizer);
 	if (loop->cycle_count < OPEN_STEPS_MAX)
 		loop->cycle[loop->cycle_count] = (uintptr_t)optimizer;
 	loop->cycle_count++;
@@ -409,6 +424,7 @@ static PyMemberDef loop_members[] = {
 	OF_LOOP(watches_forward, T_BOOL, 0),
 	OF_LOOP(awaits_backward, T_BOOL, 0),
 	OF_LOOP(awaits_step, T_BOOL, 0),
+	OF_LOOP(awaits_turn, T_BOOL, 0),
 	OF_LOOP(infers, T_BOOL, 0),
 	OF_LOOP(has_optimizer, T_BOOL, 0),
 	OF_LOOP(has_settled, T_BOOL, 0),

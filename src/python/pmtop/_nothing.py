@@ -295,6 +295,7 @@ class LoopState:
     fast_pass = batch = step_pass = loss = None
     micro_batches = 1
     owner_trains = is_busy = is_left_alone = is_learning = times_forwards = watches_forward = awaits_backward = awaits_step = has_optimizer = watches_end = False
+    awaits_turn = False
 
     def __init__(self, device: Any) -> None:
         self.device = device

@@ -9,7 +9,8 @@ A pass is one iterator from its creation to its end:
     the iterator is dropped  pass_ends          as if it had ended
 
 Passes that own batches are on a stack: a training pass, and perhaps a validation pass within it. A further pass beside them (zip) owns none:
-its wait is a span "data" of the running batch. Only the thread that trains publishes batches.
+its wait is a span "data" of the running batch. If generators ask both, and the same optimizer steps after each request, each request begins a batch,
+and passes are no epochs. Only the thread that trains publishes batches.
 
 A model in evaluation mode does not show what the first pass is: some libraries load models in that mode. The first batch of such a pass is pending
 until its forward or backward. Some libraries fetch batches ahead: a batch that is fetched before any work on the one before is queued, and begins
@@ -91,6 +92,7 @@ class Loop(PlannedLoop):
             if not self.stack or self.stack[-1] is not now:
                 return self._requested_beside(now)
             self.beside = None
+            self.awaits_turn = False
             if now.outlives is not None:
                 now.outlives.outlived_by, now.outlives = now.facts, None
                 self._publish_loader(now.facts)
@@ -271,7 +273,7 @@ class Loop(PlannedLoop):
         before = self.facts.get(loader)
         if before is not None:
             facts.is_validation, facts.trains_in_eval, facts.has_trained = before.is_validation, before.trains_in_eval, before.has_trained
-            facts.outlived_by = before.outlived_by
+            facts.outlived_by, facts.takes_turns = before.outlived_by, before.takes_turns
         self.facts[loader] = facts
         return facts
 
@@ -305,6 +307,10 @@ class Loop(PlannedLoop):
         kind = self._kind_of(now)
         if now.is_by_hand is None:
             now.asked_by(calling_frame(4))
+        if kind != _VALIDATION and self._is_turn_of(now):
+            self._end_batch()
+            now.kind, now.is_trained, self.stack[-1] = _TRAINING, True, now
+            return False
         while self.stack and (self._is_over(self.stack[-1]) or kind != _VALIDATION and self._is_left(self.stack[-1], now, is_again)):
             self._leave_pass(self.stack[-1])
         if not self.stack or (kind == _VALIDATION and self.stack[-1].kind == _TRAINING):
@@ -314,8 +320,23 @@ class Loop(PlannedLoop):
             return False
         self.beside = self.stack[-1].companion = now
         now.is_late, now.trains_beside = bool(self.work & BACKWARD), False
+        self.awaits_turn = bool(self.work & STEP) and now.is_from_generator() and self.stack[-1].is_from_generator()
         self.watches_forward = not now.facts.trains_in_eval
         return True
+
+    def _take_turns(self) -> None:
+        """The pass beside the innermost one was asked after a step, and the same optimizer stepped again: from now on its batches are batches."""
+        if self.beside is not None and self.stack:
+            self.beside.facts.takes_turns = self.stack[-1].facts.takes_turns = True
+            if self.epochs.are_passes and not self.epochs_planned:
+                self._end_batch()  # before its epoch
+                self.epochs.note_pass(True, self.publish_fact)
+                self._publish_loader(self.stack[-1].facts)
+
+    def _is_turn_of(self, now: Pass) -> bool:
+        """Whether a request begins a batch beside a pass with whose batches its own alternate: not before the open batch has had its step."""
+        is_within = len(self.stack) == 1 and self.stack[0].kind == _TRAINING and self.stack[0].facts.takes_turns
+        return is_within and now.facts.takes_turns and (self.batch is None or bool(self.work & STEP))
 
     def _adopt(self, now: Pass, kind: int) -> None:
         """The pass becomes the innermost one."""
@@ -482,8 +503,7 @@ class Loop(PlannedLoop):
 
     def _is_only_read(self, now: Pass) -> bool:
         """Whether an ended pass only fetched its batches, as len(list(loader)) does, while training is seen in others."""
-        is_idle = self.batch is now and not self.work and now.index == 1
-        return self.has_trained and now.kind == _TRAINING and not now.is_trained and is_idle
+        return self.has_trained and now.kind == _TRAINING and not now.is_trained and self.batch is now and not self.work and now.index == 1
 
     def _flush(self, now: Pass) -> bool:
         """A pass ends without work that is seen: what it fetched are its batches. False: it published nothing."""

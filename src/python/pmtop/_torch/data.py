@@ -44,7 +44,7 @@ class LoaderFacts:
     """One loader: `length` batches a pass and `batch_size` samples a batch (None if unknown), and the kind of its passes, once known."""
 
     __slots__ = ("accumulation", "batch_size", "full", "has_trained", "is_exact", "is_validation", "kind_of_data", "length", "looks_at_data", "meta",
-                 "outlived_by", "rest", "trains_in_eval")
+                 "outlived_by", "rest", "takes_turns", "trains_in_eval")
 
     def __init__(self, loader: Any) -> None:
         sampler = loader.batch_sampler
@@ -81,7 +81,7 @@ class LoaderFacts:
         self.meta = {f"loader.{name}": value for name in _META for value in [getattr(loader, name, None)] if value is not None}
         self.accumulation = _accumulation()
         self.is_validation = False
-        self.trains_in_eval = self.has_trained = False
+        self.trains_in_eval = self.has_trained = self.takes_turns = False  # takes_turns: with another one, batch by batch
         self.outlived_by: Optional[LoaderFacts] = None
         """Those of the loader that goes on with this one's epoch: zip(itertools.cycle(this), that)."""
 

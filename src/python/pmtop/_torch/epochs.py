@@ -1,7 +1,8 @@
 """Passes over the training loader as epochs.
 
-Two kinds of programs count epochs in another way, if they have any: those that begin a pass where another one has no batch left
-(except StopIteration: it = iter(loader)), and those that ask a loader without a length by next(). Then this class publishes no more epochs, and pmtop
+Three kinds of programs count epochs in another way, if they have any: those that begin a pass where another one has no batch left
+(except StopIteration: it = iter(loader)), those that ask a loader without a length by next(), and those whose generators over two loaders take turns.
+Then this class publishes no more epochs, and pmtop
 drops those published so far. It shows the epochs of the program's own loop (src/model/run/loop_epochs.h). Other programs make several
 passes in an epoch, one for each client or task. pmtop finds that by their loop, where the fact epochs_are_passes is published."""
 from __future__ import annotations

@@ -69,6 +69,10 @@ class Pass(_pmtop.PassState):
         """Whether it may be: the program asks it by next(), and its loader has no length. A library's generator asks for a `for` over it."""
         return bool(self.is_by_hand) and not self.facts.length and not self.is_asked_by_generator
 
+    def is_from_generator(self) -> bool:
+        """Whether no `for` of the program runs over it: it is asked by next(), or by a generator."""
+        return bool(self.is_by_hand) or self.is_asked_by_generator
+
     def trained_beside(self) -> None:
         """A backward after its last request beside the innermost pass."""
         self.facts.is_validation = False
@@ -111,7 +115,9 @@ class Pass(_pmtop.PassState):
         b is asked on; in a plain zip(a, b) the companion is dropped at once, unless its loader keeps it."""
         other = self.companion
         loader = other.loader() if other is not None else None
-        if other is None or other.is_by_hand or other not in alive or getattr(loader, "_iterator", None) is not None and self.facts.outlived_by is None:
+        if other is None or other.is_by_hand or self.facts.takes_turns:
+            return None
+        if other not in alive or getattr(loader, "_iterator", None) is not None and self.facts.outlived_by is None:
             return None
         other.outlives = self.facts
         other.index, other.kind, other.is_trained = self.index, self.kind, self.is_trained
