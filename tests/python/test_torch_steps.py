@@ -475,6 +475,17 @@ def test_parameters_that_are_updated_by_hand(account):
     assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
 
 
+def test_parameters_that_are_updated_by_hand_without_a_forward_of_a_module(account):
+    """The first eight backward calls could be of one batch, and the last batch has not ended."""
+    weight = torch.ones(4, requires_grad=True)
+    for step in range(30):
+        weight.grad = None
+        (weight * step).square().sum().backward()
+        weight.data.add_(weight.grad, alpha=-0.1)
+    reported, region = account.reported()
+    assert counts(reported) == {"train": 22} and spans(reported, "backward") == 30
+
+
 @pytest.fixture
 def graph(account):
     """An optimizer's step after a warm-up of three steps, captured."""

@@ -125,6 +125,11 @@ def instruments_with_the_environments_package():
     assert 'package of the environment' in done.said, done.said
 
 
+def instruments_from_the_first_backward(loss_of, batches):
+    done = Done(TORCH, '-c', f'import time, torch\nw, m = torch.ones(4, requires_grad=True), {loss_of}\nfor _ in range(30): m(w).sum().backward(); time.sleep(0.05)\ntorch.set_grad_enabled(False); m(w); time.sleep(0.5)')
+    assert ('instrumented PyTorch' in done.said) == bool(batches) and done.last.get('batch', {}).get('count', 0) == batches, (done.said, done.last.get('batch'))
+
+
 def instruments_with_workers(how):
     python, environment = without_package()
     path, out = script(how, arguments=f'2, "{how}"', pause=0.1)  # workers live only in an epoch, which must span several refreshes
@@ -527,6 +532,8 @@ TESTS = {
     'a later Python': says_nothing_of_a_python_that_started_later,
     "the environment's package": instruments_with_the_environments_package,
     'workers, fork': lambda: instruments_with_workers('fork'),
+    'first backward': lambda: instruments_from_the_first_backward('torch.nn.Linear(4, 1)', 30),
+    'backward without modules': lambda: instruments_from_the_first_backward('torch.exp', 0),
     'torchrun': torchrun_has_two_ranks,
     'instruments itself': leaves_alone_what_instruments_itself,
     'spawned ranks': has_the_ranks_that_torch_spawns,

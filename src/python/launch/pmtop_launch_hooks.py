@@ -1,6 +1,6 @@
-"""Instruments the training of a program that `pmtop -- COMMAND` started: when it creates its first DataLoader or optimizer of PyTorch, its first Trainer
-of Lightning, creates its first optimizer or reads its first data in Keras, or differentiates its first function in JAX. The Trainer of transformers is
-instrumented with PyTorch.
+"""Instruments the training of a program that `pmtop -- COMMAND` started: when it creates its first DataLoader or optimizer of PyTorch, calls its first
+backward while there are parameters of modules, creates its first Trainer of Lightning, creates its first optimizer or reads its first data in Keras,
+or differentiates its first function in JAX. The Trainer of transformers is instrumented with PyTorch.
 
 Until then nothing of pmtop is imported, so that a program that imports torch but does not train, such as torchrun itself, publishes nothing.
 What happens goes to the file PMTOP_LAUNCH, which pmtop reads, never to the program's own output. No error of this file reaches the program.
@@ -8,6 +8,7 @@ What happens goes to the file PMTOP_LAUNCH, which pmtop reads, never to the prog
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.machinery
 import importlib.util
 import os
@@ -86,10 +87,10 @@ def imported(watch: Any, name: str, module: Any) -> None:
 
     @functools.wraps(original)
     def first(*arguments: Any, **more: Any) -> Any:
-        begin(package)
+        call = first_backward(module, first, original) if name == "torch.autograd" else begin(package)
         if name == _KERAS_DATA:
             keras_reads_data()
-        result = original(*arguments, **more)
+        result = (call or original)(*arguments, **more)
         if _NAMES[package] == "Lightning" and arguments:
             trainer_is_made(arguments[0])
         return result
@@ -98,6 +99,17 @@ def imported(watch: Any, name: str, module: Any) -> None:
         if package not in _begun:
             _replaced.append((package, owner, attribute, first, original))
             setattr(owner, attribute, first)
+
+
+def first_backward(module: Any, ours: Any, original: Any) -> Any:
+    """The function to call. Without parameters of a module, no step of the program would be seen."""
+    kind = getattr(sys.modules.get("torch.nn.parameter"), "Parameter", None)
+    is_ours = module.backward is ours
+    if is_ours:
+        module.backward = original
+    if any(type(thing) is kind for thing in gc.get_objects()):
+        begin("torch")
+    return module.backward if is_ours else original
 
 
 # -- instrumenting

@@ -282,6 +282,19 @@ static int awaited_step(struct hook *hook, const char *method)
 	return reply != NULL;
 }
 
+/* In a program without an optimizer whose forwards are invisible, a backward begins the next batch. 0: an exception
+ * that is not pmtop's. */
+static int begin_without_forward(struct hook *hook)
+{
+	struct loop *loop = hook->loop;
+	if (loop->batch != loop->step_pass || !loop->step_pass->queued || loop->backwards < loop->backwards_max)
+		return 1;
+	loop->backwards_max = 1;
+	PyObject *reply = call_slow(hook->part, (PyObject *)loop, "begin_queued", NULL);
+	Py_XDECREF(reply);
+	return reply != NULL;
+}
+
 /* Returns the device's mark, or None; NULL: an exception that is not pmtop's. */
 static PyObject *backward_begins(struct hook *hook, PyObject *value, int is_implicit)
 {
@@ -293,7 +306,7 @@ static PyObject *backward_begins(struct hook *hook, PyObject *value, int is_impl
 			return reply;
 		Py_DECREF(reply);
 	}
-	if (!awaited_step(hook, "has_backward_outside"))
+	if (!awaited_step(hook, "has_backward_outside") || !begin_without_forward(hook))
 		return NULL;
 	loop->backwards++;
 	loop->work |= WORK_BACKWARD;

@@ -8,6 +8,7 @@
 
 /* A closer that steps again so many batches after it was replaced had only paused. */
 enum { RETURNS_SOON = 3, PATIENCE_MAX = 30 };
+enum { UNSEEN_BACKWARDS_MAX = 8 };
 enum { PASS_UNDECIDED, PASS_TRAINING, PASS_VALIDATION };
 
 /* One iterator of a loader. */
@@ -54,6 +55,7 @@ struct loop {
 	char was_in_eval;                        /* the last forward was of a module in evaluation mode */
 	unsigned long long steps_begun;          /* batches of this kind */
 	unsigned long long backwards, stepped;   /* in the open one since zero_grad; optimizer steps so far */
+	unsigned long long backwards_max;        /* so many without a forward between them: forwards are invisible */
 	unsigned long long micro_batches;        /* backward calls in a batch, as published */
 	uintptr_t closer, cycle[OPEN_STEPS_MAX]; /* the optimizer whose step ends one; those that stepped in the open one */
 	unsigned cycle_count;
@@ -112,6 +114,7 @@ static int loop_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 	loop->device = (struct device *)device;
 	loop->loss = NAN;
 	loop->micro_batches = loop->parts = 1;
+	loop->backwards_max = UNSEEN_BACKWARDS_MAX;
 	if (!loop->late)
 		loop->late = PyList_New(0);
 	return loop->late ? 0 : -1;

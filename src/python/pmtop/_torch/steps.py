@@ -4,7 +4,8 @@ While no pass over a loader owns the batches, a batch begins at the first forwar
 forward of a module with gradients is seen, and it ends with its optimizer step. The time before the forward is the phase "data", but for
 forwards without gradients, which are "inference". There are no epochs.
 
-A program without an optimizer changes its parameters itself: there a batch ends with the first forward after a backward.
+A program without an optimizer changes its parameters itself: there a batch ends with the first forward after a backward. After
+eight backward calls without a forward of a module between them, a batch ends with the next backward.
 
 With several optimizers a batch ends with the step that closes their cycle. At first that is the step after which every optimizer of the process has
 stepped. If an optimizer steps a second time before that, the cycle had closed before, and the last optimizer to step ends batches from then on.
