@@ -127,6 +127,7 @@ def trained_after_it_was_validated(run):
 
 def loaders_that_are_read_for_their_length(run):
     loader, other, single = DataLoader(data(40), batch_size=4), DataLoader(data(12), batch_size=4), DataLoader(data(4), batch_size=4)
+    assert len(list(loader)) == 10
     for _ in range(3):
         run.train(loader)
         assert [len(list(one)) for one in (loader, other, single)] == [10, 3, 1]

@@ -6,11 +6,10 @@ A pass is one iterator from its creation to its end:
     iterator.__next__        batch_requested    ends the open batch; at the first one a training pass begins an epoch, unless one is open
       ... returns            batch_returned     begins the next batch
       ... StopIteration      pass_ends          ends the epoch, or restores the mode
-    the iterator is dropped  pass_ends          as if it had ended
+    the iterator is dropped  pass_ends          as if it had ended; only the thread that trains publishes batches
 
 Passes that own batches are on a stack: a training pass, and perhaps a validation pass within it. A further pass beside them (zip) owns none:
-its wait is a span "data" of the running batch. If generators ask both, and the same optimizer steps after each request, each request begins a batch,
-and passes are no epochs. Only the thread that trains publishes batches.
+its wait is a span "data" of the running batch. Generators that ask both in turn begin a batch with each request, and there passes are no epochs.
 
 A model in evaluation mode does not show what the first pass is: some libraries load models in that mode. The first batch of such a pass is pending
 until its forward or backward. Some libraries fetch batches ahead: a batch that is fetched before any work on the one before is queued, and begins
@@ -502,8 +501,9 @@ class Loop(PlannedLoop):
         self._set_mode("train")
 
     def _is_only_read(self, now: Pass) -> bool:
-        """Whether an ended pass only fetched its batches, as len(list(loader)) does, while training is seen in others."""
-        return self.has_trained and now.kind == _TRAINING and not now.is_trained and self.batch is now and not self.work and now.index == 1
+        """Whether an ended pass only fetched its batches, as len(list(loader)) does, while training is seen in others or an optimizer is there for it."""
+        is_idle = now.kind == _TRAINING and not now.is_trained and self.batch is now and not self.work and now.index == 1
+        return is_idle and (self.has_trained or self.has_optimizer and now.queued > 0)
 
     def _flush(self, now: Pass) -> bool:
         """A pass ends without work that is seen: what it fetched are its batches. False: it published nothing."""
