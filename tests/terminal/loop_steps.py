@@ -211,6 +211,17 @@ def a_pass_over_the_training_loader_may_validate(python, script):
     assert found[-1][1]['modes'].get('validation', {}).get('count'), found[-1][1]['modes']
 
 
+def a_kept_iterator_validates(python, order):
+    """It is read once in four steps: its batches are in no epoch's, whether or not they are known to validate."""
+    found, truth, _ = watch(python, 'kept_validation', 0, order, objects=44)
+    assert found, 'no steps were inferred'
+    check_epochs(found, truth, True)
+    for now, reported in found:
+        low, high = between(truth, now)
+        assert low[1] - 1 <= reported['modes']['train']['count'] <= high[1] + 1, (low, high, reported['modes'])
+        assert len(reported['epochs']) == 1, reported['epochs']
+
+
 def batches_that_no_sample_finds_being_fetched_count_once(python, way):
     """That each batch is a step is known at once, but where two generators hand them on: the loop over these counts until a sample shows it."""
     found, truth, _ = watch(python, 'handed_on', 3, way, objects=HANDED_ON, until=lambda last: last['inferred']['what'] == 'torch DataLoader' and len(last['epochs']) > 2)
@@ -424,6 +435,8 @@ def checks():
         add(BUSY, 'a held iterator', each_pass_of_a_held_iterator_is_an_epoch, TORCH)
         for script in ('train_accuracy', 'ignite_accuracy'):
             add(BUSY, script, a_pass_over_the_training_loader_may_validate, TORCH, script)
+        for order in ('before', 'after'):
+            add(SLEEPING, f'a kept validation iterator, {order}', a_kept_iterator_validates, TORCH, order)
         for way in ('once', 'twice', 'variable'):
             add(BUSY, f'batches handed on, {way}', batches_that_no_sample_finds_being_fetched_count_once, TORCH, way)
         add(BUSY, 'what a loop assigns, torch', what_a_loop_assigns_counts_it, TORCH, 'torch')

@@ -292,6 +292,60 @@ START_TEST(the_pass_in_which_pmtop_starts_trains_once_that_is_seen)
 }
 END_TEST
 
+/* Steps of six samples, four of them of backward. Each fourth one fetches a batch of another loader, too, before the
+ * forward pass or, if `is_after`, after the step, and runs two more samples with it: of backward if `trains`. */
+static struct py_counted run_in_turn(bool is_after, bool trains)
+{
+	struct py_counted live[2] = {
+		{ .serial = ++serial, .sampler = 1, .length = 400, .function = "main", .file = "", .line = 3 },
+		{ .serial = ++serial, .sampler = 2, .length = 100, .function = "main", .file = "", .line = 9 },
+	};
+	for (int step = 0; step < 60; step++)
+		for (int i = 0, own = is_after ? 6 : 0; i < 8; i++) {
+			bool has_own = step % 4 == 3, is_own = i == own || i == own + 1;
+			if (is_own && !has_own)
+				continue;
+			struct py_sample sample = { .is_whole = true, .count = 1 };
+			now_ns += 50 * NS_PER_MS;
+			struct py_counted *fetched = is_own ? &live[1] : &live[0];
+			if (is_own ? i == own : i == (is_after ? 0 : 2 * !has_own)) {
+				fetched->yielded++;
+				fetched->before_ns = fetched->advanced_ns;
+				fetched->advanced_ns = now_ns;
+			}
+			if (!is_after && has_own && i == 0) {
+				live[0].yielded++;
+				live[0].before_ns = live[0].advanced_ns;
+				live[0].advanced_ns = now_ns - 1;
+			}
+			sample.sites[0].known = (is_own ? trains : i >= (is_after ? 2 : 4)) ? &backward : &forward;
+			sample.sites[0].ip = (uint64_t)now_ns;
+			stacks_evidence_note(&evidence, &sample, live, 2, now_ns);
+			for (int k = 0; k < 2; k++)
+				stacks_evidence_judge(&evidence, &live[k], now_ns);
+			ck_assert(!live[1].trains || trains);
+		}
+	ck_assert(live[0].trains);
+	return live[1];
+}
+
+START_TEST(an_iterator_that_is_read_once_in_some_steps_validates_before_or_after_the_step)
+{
+	for (int is_after = 0; is_after < 2; is_after++) {
+		start();
+		ck_assert(run_in_turn(is_after, false).evaluates);
+	}
+}
+END_TEST
+
+/* A critic and a generator, each with a loader of its own. */
+START_TEST(a_loader_that_is_read_once_in_some_steps_trains_if_backward_runs_again_after_it)
+{
+	struct py_counted pass = run_in_turn(true, true);
+	ck_assert(pass.trains && !pass.evaluates);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_evidence");
@@ -310,6 +364,8 @@ int main(void)
 	tcase_add_test(tests, a_pass_that_no_sample_has_found_may_be_of_either_loop_of_its_loader);
 	tcase_add_test(tests, a_pass_of_a_loader_that_one_loop_reads_again_and_again_is_of_that);
 	tcase_add_test(tests, the_pass_in_which_pmtop_starts_trains_once_that_is_seen);
+	tcase_add_test(tests, an_iterator_that_is_read_once_in_some_steps_validates_before_or_after_the_step);
+	tcase_add_test(tests, a_loader_that_is_read_once_in_some_steps_trains_if_backward_runs_again_after_it);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -20,6 +20,8 @@
 #define FAST_RATIO 0.5
 enum { PACE_MIN = 4 };
 enum { IN_BATCH_MAX = 8, BATCHES_MIN = 2, SAMPLES_SPARE = 2, LEARNT = 16, SHARED_MIN = 2, PLACED_MIN = 3 };
+/* How many batches of two loaders show which of them is read far more seldom, and how much more. */
+enum { REGULAR_MIN = 3, SELDOM_MIN = 6, SELDOM_RATIO = 3, APART_MIN = 2 };
 /* If training is sampled less often, its absence means little. */
 #define TRAINING_RATIO_MIN 0.03
 
@@ -141,14 +143,72 @@ static bool is_at_rest(struct stacks_pass *pass, const struct py_counted *counte
 	return is_same;
 }
 
+/* -- loaders that are read in turn -- */
+
+enum pace { PACE_UNKNOWN, PACE_REGULAR, PACE_SELDOM };
+
+/* How often a pass advances beside another one. */
+static enum pace pace_of(const struct stacks_pass *pass, const struct py_counted *counted,
+	const struct stacks_pass *other, const struct py_counted *other_counted, int64_t now_ns)
+{
+	double batches = (double)(counted->yielded - pass->first), others = (double)(other_counted->yielded - other->first),
+		   time_ns = (double)(now_ns - pass->since_ns), other_ns = (double)(now_ns - other->since_ns);
+	if (others >= SELDOM_MIN && others * time_ns > SELDOM_RATIO * (batches + 1) * other_ns)
+		return PACE_SELDOM;
+	bool is_alone = batches >= SELDOM_RATIO * (others + 1);
+	bool is_regular = others >= REGULAR_MIN && SELDOM_RATIO * batches * other_ns >= others * time_ns;
+	return batches >= REGULAR_MIN && (is_alone || is_regular) ? PACE_REGULAR : PACE_UNKNOWN;
+}
+
+/* A pass in progress of another loader, which is known to train. */
+static const struct py_counted *find_trainer(struct stacks_evidence *evidence, const struct py_counted *live,
+	size_t count, const struct py_counted *counted, const struct stacks_pass **out)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct stacks_pass *pass = find_pass(evidence, live[i].serial);
+		if (live[i].sampler == counted->sampler || !pass || pass->verdict != STACKS_TRAINS || is_complete(&live[i]))
+			continue;
+		*out = pass;
+		return &live[i];
+	}
+	return NULL;
+}
+
+/* A validation iterator that is read once in many steps: training that is sampled after it is that of the step. Notes
+ * whether it can be its own. */
+static bool is_of_trainer(struct stacks_evidence *evidence, struct stacks_pass *pass, const struct py_counted *counted,
+	const struct py_counted *live, size_t count, bool trains, int64_t now_ns)
+{
+	const struct stacks_pass *other;
+	const struct py_counted *trainer = find_trainer(evidence, live, count, counted, &other);
+	enum pace pace = trainer ? pace_of(pass, counted, other, trainer, now_ns) : PACE_REGULAR;
+	pass->is_seldom = pace == PACE_SELDOM;
+	if (pace == PACE_REGULAR)
+		return false;
+	pass->apart += trains && trainer->advanced_ns < counted->advanced_ns && other->trained_at == trainer->yielded;
+	if (pass->apart >= APART_MIN)
+		return false;
+	pass->is_unsure = (pass->is_unsure || trains) && !pass->is_seldom;
+	if (pass->is_seldom && pass->verdict == STACKS_TRAINS) {
+		pass->verdict = STACKS_UNKNOWN;
+		pass->samples = pass->training = pass->shared = 0;
+		remember(evidence, counted, STACKS_UNKNOWN);
+	}
+	return trains && pass->verdict != STACKS_TRAINS;
+}
+
 static void add_sample(struct stacks_evidence *evidence, const struct py_counted *counted,
-	const struct py_sample *sample, bool trains, int64_t now_ns)
+	const struct py_counted *live, size_t count, const struct py_sample *sample, bool trains, int64_t now_ns)
 {
 	/* One that is new may have begun after the sample, which then is of the pass before it. */
 	bool is_new = !find_pass(evidence, counted->serial);
 	struct stacks_pass *pass = get_pass(evidence, counted, now_ns);
 	if (is_at_rest(pass, counted, sample) || is_new)
 		return;
+	if (is_of_trainer(evidence, pass, counted, live, count, trains, now_ns))
+		return;
+	if (trains)
+		pass->trained_at = counted->yielded;
 	if (counted->yielded != pass->yielded)
 		pass->in_batch = 0;
 	pass->yielded = counted->yielded;
@@ -168,11 +228,13 @@ static void add_sample(struct stacks_evidence *evidence, const struct py_counted
 }
 
 /* A loader that is read in the same step as the active one trains too. */
-static void add_shared(
-	struct stacks_evidence *evidence, const struct py_counted *counted, const struct py_counted *active, int64_t now_ns)
+static void add_shared(struct stacks_evidence *evidence, const struct py_counted *counted,
+	const struct py_counted *active, const struct py_counted *live, size_t count, int64_t now_ns)
 {
 	struct stacks_pass *pass = get_pass(evidence, counted, now_ns);
-	if (counted->advanced_ns <= active->before_ns || !active->before_ns || pass->shared_at == active->yielded)
+	bool is_shared = counted->advanced_ns > active->before_ns && active->before_ns;
+	if (is_of_trainer(evidence, pass, counted, live, count, is_shared, now_ns) || !is_shared ||
+		pass->shared_at == active->yielded)
 		return;
 	pass->shared_at = active->yielded;
 	if (++pass->shared < SHARED_MIN || pass->verdict == STACKS_TRAINS)
@@ -190,9 +252,9 @@ void stacks_evidence_note(struct stacks_evidence *evidence, const struct py_samp
 		return;
 	for (size_t i = 0; i < count; i++) {
 		if (&live[i] == active || (live[i].advanced_ns == active->advanced_ns && !is_complete(&live[i])))
-			add_sample(evidence, &live[i], sample, trains, now_ns);
+			add_sample(evidence, &live[i], live, count, sample, trains, now_ns);
 		else if (trains)
-			add_shared(evidence, &live[i], active, now_ns);
+			add_shared(evidence, &live[i], active, live, count, now_ns);
 	}
 }
 
@@ -270,7 +332,9 @@ static bool is_called_to_train(const struct stacks_evidence *evidence, const str
 /* That a pass that trains has as many samples without training. */
 static double chance_of_none(const struct stacks_evidence *evidence, const struct stacks_pass *pass)
 {
-	return pass && pass->training == 0 && pass->shared == 0 ? pow(1 - training_ratio(evidence), pass->samples) : 1;
+	return pass && pass->training == 0 && pass->shared == 0 && !pass->is_unsure
+		? pow(1 - training_ratio(evidence), pass->samples)
+		: 1;
 }
 
 static double chance_max(const struct stacks_evidence *evidence, const struct py_counted *counted)
@@ -342,6 +406,10 @@ void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *
 	counted->is_undecided = is_unknown && !counted->is_over && now_ns - pass->since_ns < UNDECIDED_NS &&
 		(training_ratio(evidence) >= TRAINING_RATIO_MIN || may_validate || is_joined(evidence, pass));
 	counted->is_unknown = may_validate && counted->is_over;
+	if (is_unknown && pass && pass->is_seldom) {
+		counted->is_undecided = !counted->is_over;
+		counted->is_unknown = counted->is_over;
+	}
 	if (counted->is_over && counted->trains && pass)
 		note_pace(evidence, pass, counted);
 	const struct stacks_known *known = counted->evaluates ? find_known(evidence, counted) : NULL;

@@ -20,8 +20,12 @@ struct stacks_pass {
 		uint64_t frame, ip;
 	} newest; /* where the newest sample found it */
 	unsigned samples, training;
-	uint64_t shared_at; /* the batch of another pass during which this one advanced, and training was sampled */
-	unsigned shared;    /* how many such batches */
+	uint64_t shared_at;  /* the batch of another pass during which this one advanced, and training was sampled */
+	unsigned shared;     /* how many such batches */
+	uint64_t trained_at; /* the last batch in which training was sampled */
+	unsigned apart;      /* samples of training that cannot be that of another pass, which trained before */
+	bool is_unsure;      /* training was sampled that may be another pass's */
+	bool is_seldom;      /* it advances far more seldom than a pass that trains */
 	enum stacks_verdict verdict;
 };
 
