@@ -130,6 +130,42 @@ def instruments_from_the_first_backward(loss_of, batches):
     assert ('instrumented PyTorch' in done.said) == bool(batches) and done.last.get('batch', {}).get('count', 0) == batches, (done.said, done.last.get('batch'))
 
 
+def counts_a_loader_that_is_no_dataloader():
+    """As fastai has one, over an iterator of torch; and its optimizer is none of torch's."""
+    path = os.path.join(FOLDER, 'own_loader.py')
+    with open(path, 'w') as file:
+        file.write("""
+import time, torch
+from torch.utils.data import dataloader
+class Stands:
+    _IterableDataset_len_called, _auto_collation, drop_last, in_order, generator, prefetch_factor = None, False, False, True, None, None
+    dataset_kind = _dataset_kind = dataloader._DatasetKind.Iterable
+    num_workers, pin_memory, pin_memory_device, timeout, persistent_workers, multiprocessing_context = 0, False, '', 0, False, None
+    collate_fn = staticmethod(lambda batch: batch)
+    @property
+    def _index_sampler(self): return iter(int, 1)
+    def _get_shared_seed(self, *_): return 0
+    def __init__(self, own): self.dataset, self.d = self, own
+    def __iter__(self): return iter([torch.ones(8, 4)] * len(self.d))
+class Own:
+    bs = 8
+    def __init__(self): self.fake_l = Stands(self)
+    def __len__(self): return 20
+    def __iter__(self): yield from dataloader._SingleProcessDataLoaderIter(self.fake_l)
+model, own = torch.nn.Linear(4, 1), Own()
+for epoch in range(3):
+    for i, batch in enumerate(own):
+        model(batch).sum().backward()
+        time.sleep(0.03)
+        for parameter in model.parameters(): parameter.data -= 0.01 * parameter.grad; parameter.grad = None
+time.sleep(1)
+""")
+    done = Done(TORCH, path)
+    assert 'instrumented PyTorch' in done.said, done.said
+    assert [row['batches'] for row in done.last['epochs']] == [20, 20, 20] and done.last['batch']['count'] == 60, done.last['epochs']
+    assert all('done_ratio' in one['epoch'] for one in done.objects if one.get('epochs') and one['epochs'][-1]['batches'] < 20), 'the length of an epoch is unknown'
+
+
 def instruments_with_workers(how):
     python, environment = without_package()
     path, out = script(how, arguments=f'2, "{how}"', pause=0.1)  # workers live only in an epoch, which must span several refreshes
@@ -534,6 +570,7 @@ TESTS = {
     'workers, fork': lambda: instruments_with_workers('fork'),
     'first backward': lambda: instruments_from_the_first_backward('torch.nn.Linear(4, 1)', 30),
     'backward without modules': lambda: instruments_from_the_first_backward('torch.exp', 0),
+    'own loader': counts_a_loader_that_is_no_dataloader,
     'torchrun': torchrun_has_two_ranks,
     'instruments itself': leaves_alone_what_instruments_itself,
     'spawned ranks': has_the_ranks_that_torch_spawns,

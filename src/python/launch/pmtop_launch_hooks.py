@@ -1,6 +1,7 @@
-"""Instruments the training of a program that `pmtop -- COMMAND` started: when it creates its first DataLoader or optimizer of PyTorch, calls its first
-backward while there are parameters of modules, creates its first Trainer of Lightning, creates its first optimizer or reads its first data in Keras,
-or differentiates its first function in JAX. The Trainer of transformers is instrumented with PyTorch.
+"""Instruments the training of a program that `pmtop -- COMMAND` started: when it creates its first DataLoader, iterator of one (some libraries have
+loaders of their own over it) or optimizer of PyTorch, calls its first backward while there are parameters of modules, creates its first Trainer of
+Lightning, creates its first optimizer or reads its first data in Keras, or differentiates its first function in JAX. The Trainer of transformers is
+instrumented with PyTorch.
 
 Until then nothing of pmtop is imported, so that a program that imports torch but does not train, such as torchrun itself, publishes nothing.
 What happens goes to the file PMTOP_LAUNCH, which pmtop reads, never to the program's own output. No error of this file reaches the program.
@@ -20,6 +21,7 @@ _REPORT_BYTES_MAX = 65536
 _NAMES = {"torch": "PyTorch", "keras": "Keras", "lightning": "Lightning", "pytorch_lightning": "Lightning", "jax": "JAX"}
 """The frameworks by the packages whose modules sitecustomize.py waits for."""
 _KERAS_DATA = "keras.src.trainers.epoch_iterator"
+_ITERATOR = "_BaseDataLoaderIter"
 _lock = threading.Lock()
 _replaced: list[tuple[str, Any, str, Any, Any]] = []
 """Package, owner, the attribute's name, ours, the original."""
@@ -76,18 +78,26 @@ def find(watch: Any, name: str, path: Any, target: Any) -> Any:
 
 
 def imported(watch: Any, name: str, module: Any) -> None:
-    """Has begin() called by the first object of the module's class, or the first call of its function. The last module removes the finder."""
+    """Has begin() called by the first object of one of the module's classes, or the first call of its function. The last module removes the finder."""
     watch.waits_for = {other: kind for other, kind in watch.waits_for.items() if other != name}
     if not watch.waits_for and watch in sys.meta_path:
         sys.meta_path.remove(watch)
-    package, attribute = name.partition(".")[0], type(watch).waits_for[name]
-    value = getattr(module, attribute)
+    for attribute in type(watch).waits_for[name].split():
+        replace(name, module, attribute)
+
+
+def replace(name: str, module: Any, attribute: str) -> None:
+    """Has begin() called by the first object of a class of a module, or the first call of its function."""
+    package, value = name.partition(".")[0], getattr(module, attribute)
+    is_iterator = attribute == _ITERATOR
     owner, attribute = (value, "__init__") if isinstance(value, type) else (module, attribute)
     original = getattr(owner, attribute)
 
     @functools.wraps(original)
     def first(*arguments: Any, **more: Any) -> Any:
         call = first_backward(module, first, original) if name == "torch.autograd" else begin(package)
+        if is_iterator and owner.__init__ is not first:
+            call = owner.__init__  # instrumented meanwhile
         if name == _KERAS_DATA:
             keras_reads_data()
         result = (call or original)(*arguments, **more)

@@ -12,7 +12,7 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 class _Watch(object):
     """A finder that notices when these modules are imported, and what in them a training uses first. It imports none of them."""
 
-    waits_for = {"torch.utils.data.dataloader": "DataLoader", "torch.optim.optimizer": "Optimizer", "torch.autograd": "backward",
+    waits_for = {"torch.utils.data.dataloader": "DataLoader _BaseDataLoaderIter", "torch.optim.optimizer": "Optimizer", "torch.autograd": "backward",
                  "keras.src.trainers.epoch_iterator": "EpochIterator", "keras.src.optimizers.base_optimizer": "BaseOptimizer",
                  "lightning.pytorch.trainer.trainer": "Trainer", "pytorch_lightning.trainer.trainer": "Trainer", "jax._src.api": "value_and_grad"}
 

@@ -40,6 +40,22 @@ def _accumulation() -> int:
     return number if type(number) is int else 1
 
 
+class _Stand:
+    """What is no DataLoader but was handed to one of torch's iterators. fastai's _FakeLoader has its own loader as `d`."""
+
+    drop_last = False
+
+    def __init__(self, loader: Any) -> None:
+        own = getattr(loader, "d", None)
+        is_fastai = getattr(own, "fake_l", None) is loader
+        self.dataset = None if is_fastai else getattr(loader, "dataset", None)
+        self.sampler = own if is_fastai else getattr(loader, "sampler", None)
+        self.batch_size = getattr(own, "bs", None) if is_fastai else getattr(loader, "batch_size", None)
+        self.batch_sampler = getattr(loader, "batch_sampler", None)
+        for name in _META:
+            setattr(self, name, getattr(loader, name, None))
+
+
 class LoaderFacts:
     """One loader: `length` batches a pass and `batch_size` samples a batch (None if unknown), and the kind of its passes, once known."""
 
@@ -47,6 +63,7 @@ class LoaderFacts:
                  "outlived_by", "rest", "takes_turns", "trains_in_eval")
 
     def __init__(self, loader: Any) -> None:
+        loader = loader if isinstance(loader, DataLoader) else _Stand(loader)
         sampler = loader.batch_sampler
         samples = None
         self.batch_size: Optional[int] = loader.batch_size
@@ -65,7 +82,7 @@ class LoaderFacts:
             elif self.batch_size is None and sampler is not None:
                 size = getattr(sampler, "batch_size", None)
                 self.batch_size = size if type(size) is int else None
-            if self.length is None and type(loader).__len__ is not DataLoader.__len__:
+            if self.length is None and getattr(type(loader), "__len__", None) is not DataLoader.__len__:
                 self.length = _length(loader)
             if self.length is not None and _is_endless(self.length, self.batch_size, loader.dataset):
                 self.length = None
