@@ -130,13 +130,14 @@ def instruments_from_the_first_backward(loss_of, batches):
     assert ('instrumented PyTorch' in done.said) == bool(batches) and done.last.get('batch', {}).get('count', 0) == batches, (done.said, done.last.get('batch'))
 
 
-def counts_a_loader_that_is_no_dataloader():
+def counts_a_loader_that_is_no_dataloader(before='', epochs=3):
     """As fastai has one, over an iterator of torch; and its optimizer is none of torch's."""
-    path = os.path.join(FOLDER, 'own_loader.py')
+    path = tempfile.mktemp(dir=FOLDER)
     with open(path, 'w') as file:
         file.write("""
 import time, torch
 from torch.utils.data import dataloader
+""" + before + """
 class Stands:
     _IterableDataset_len_called, _auto_collation, drop_last, in_order, generator, prefetch_factor = None, False, False, True, None, None
     dataset_kind = _dataset_kind = dataloader._DatasetKind.Iterable
@@ -162,7 +163,8 @@ time.sleep(1)
 """)
     done = Done(TORCH, path)
     assert 'instrumented PyTorch' in done.said, done.said
-    assert [row['batches'] for row in done.last['epochs']] == [20, 20, 20] and done.last['batch']['count'] == 60, done.last['epochs']
+    assert [row['batches'] for row in done.last['epochs']] == [20] * epochs, done.last['epochs']
+    assert done.last['batch']['count'] in (57 + epochs, 60), done.last['batch']
     assert all('done_ratio' in one['epoch'] for one in done.objects if one.get('epochs') and one['epochs'][-1]['batches'] < 20), 'the length of an epoch is unknown'
 
 
@@ -571,6 +573,10 @@ TESTS = {
     'first backward': lambda: instruments_from_the_first_backward('torch.nn.Linear(4, 1)', 30),
     'backward without modules': lambda: instruments_from_the_first_backward('torch.exp', 0),
     'own loader': counts_a_loader_that_is_no_dataloader,
+    'wrapped iterator': lambda: counts_a_loader_that_is_no_dataloader("""
+iterator, init = dataloader._BaseDataLoaderIter, dataloader._BaseDataLoaderIter.__init__
+iterator.__init__ = lambda self, *arguments: init(self, *arguments)
+""", epochs=2),  # the first iterator has begun before
     'torchrun': torchrun_has_two_ranks,
     'instruments itself': leaves_alone_what_instruments_itself,
     'spawned ranks': has_the_ranks_that_torch_spawns,

@@ -95,9 +95,10 @@ def replace(name: str, module: Any, attribute: str) -> None:
 
     @functools.wraps(original)
     def first(*arguments: Any, **more: Any) -> Any:
+        is_first = is_iterator and owner.__init__ is first  # else another library has wrapped it, and calls it
         call = first_backward(module, first, original) if name == "torch.autograd" else begin(package)
-        if is_iterator and owner.__init__ is not first:
-            call = owner.__init__  # instrumented meanwhile
+        if is_first and owner.__init__ is not first:
+            call = owner.__init__  # instrumented now
         if name == _KERAS_DATA:
             keras_reads_data()
         result = (call or original)(*arguments, **more)
