@@ -13,6 +13,7 @@
 #include "src/export/text/lines.h"
 #include "src/session/output.h"
 #include "src/session/replay/seek.h"
+#include "src/session/session_died.h"
 #include "src/session/session_profile.h"
 
 static volatile sig_atomic_t is_interrupted;
@@ -45,8 +46,9 @@ static bool is_at_end(const struct session *session)
 
 static void print_refresh(struct stream *stream, bool is_last)
 {
+	struct session *session = &stream->session;
 	stream->has_news = false;
-	const struct session *session = &stream->session;
+	session_died_note(session);
 	int run = session_run(session);
 	switch (stream->format) {
 	case FORMAT_JSON:
@@ -136,6 +138,11 @@ static enum exit_code run_stream(const struct options *options, const struct set
 		 printed++) {
 		print_refresh(&stream, printed + 1 == options->count);
 		is_open = output_flush_while(&stream.out, &output_code, go_on_unread, &stream);
+	}
+	if (is_open && stream.session.model->end.message[0] && stream.format == FORMAT_TEXT) {
+		buffer_printf(&stream.out, "  Ended: %s\n", stream.session.model->end.message);
+		output_fit_locale(&stream.out);
+		output_flush(&stream.out, &output_code);
 	}
 	buffer_release(&stream.out);
 	if (is_interrupted && stream.session.launch.child)

@@ -30,6 +30,7 @@
 #include "src/session/replay/replay_keys.h"
 #include "src/session/runs/choose.h"
 #include "src/session/session.h"
+#include "src/session/session_died.h"
 #include "src/session/session_profile.h"
 #include "src/session/signals.h"
 #include "src/session/watch_record.h"
@@ -328,6 +329,9 @@ static void show_news(struct watch *watch)
 static void show_end(struct watch *watch)
 {
 	char how[80], text[160];
+	session_died_note(&watch->session);
+	if (watch->session.model->end.message[0])
+		screen_message(watch->screen, watch->session.model->end.message);
 	if (watch->log && launch_has_failed(&watch->session.launch, how, sizeof how)) {
 		snprintf(text, sizeof text, "the command failed (%s): l shows its output; then: pmtop why-died", how);
 		screen_message(watch->screen, text);

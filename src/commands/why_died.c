@@ -14,10 +14,10 @@
 #include "src/died/died_kernel.h"
 #include "src/died/died_model.h"
 #include "src/died/died_output.h"
-#include "src/died/died_watch.h"
 #include "src/died/died_words.h"
 #include "src/session/output.h"
 #include "src/session/session.h"
+#include "src/session/session_died.h"
 
 enum { WAIT_MS = 200 };
 
@@ -65,27 +65,23 @@ static enum exit_code read_session(
 	const struct options *options, const struct settings *settings, struct died_evidence *out)
 {
 	struct session session;
-	struct died_watch watch = { 0 };
 	enum exit_code code = session_open(&session, options, settings);
 	if (code != EXIT_OK)
 		return code;
 	session.judge_from_ns = INT64_MAX; /* no rules: warnings are not wanted */
-	pid_t pid = session.player ? 0 : session.target.pid;
-	if (pid) {
-		died_watch_begin(&watch, pid, NULL);
-		fprintf(stderr, "pmtop: watching process %d until it ends (Ctrl-C stops watching)\n", (int)pid);
-	}
+	if (session.died.pid)
+		fprintf(stderr, "pmtop: watching process %d until it ends (Ctrl-C stops watching)\n", (int)session.died.pid);
 	void (*on_interrupt)(int) = signal(SIGINT, interrupt);
 	out->oom_kills = step_to_end(&session);
 	signal(SIGINT, on_interrupt);
 	died_take_model(session.model, session_run(&session), out);
-	if (pid && !is_interrupted)
-		died_watch_finish(&watch, out);
+	session_died_note(&session);
+	if (session.ended)
+		*out = *session.ended;
 	else if (session.player)
 		take_end_of(options->replay, out);
 	else if (out->pid)
 		died_kernel_read("/dev/kmsg", out->pid, out->begun_us, out);
-	died_watch_close(&watch);
 	session_close(&session);
 	return is_interrupted ? (enum exit_code)(128 + is_interrupted) : EXIT_OK;
 }
@@ -119,7 +115,7 @@ static enum exit_code read_log(const char *path, struct died_evidence *out)
 	snprintf(out->name, sizeof out->name, "%.90s", slash ? slash + 1 : path);
 	bool is_packed = fd >= 0 && is_compressed(fd);
 	if (fd >= 0 && !is_packed)
-		died_output_read_file(fd, &out->output);
+		died_output_read_file(fd, &(struct died_part){ 0 }, &out->output);
 	if (fd >= 0)
 		close(fd);
 	if (out->output.is_known)
@@ -177,7 +173,7 @@ const struct command why_died_command = {
 	.synopsis = "why-died [PID|NAME|FILE]",
 	.summary = "say why a run ended: cause, evidence, advice",
 	.details = "PID: watched until it ends. FILE: a recording or a log.\n"
-			   "Without: the last command that pmtop started (pmtop -- COMMAND).\n",
+			   "Without: the last process that pmtop started, or watched until its end.\n",
 	.example = "pmtop why-died 48213",
 	.words = COMMAND_TAKES_TARGET,
 	.traits = 0,

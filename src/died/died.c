@@ -114,6 +114,9 @@ enum died_cause died_judge(const struct died_evidence *evidence)
 		return DIED_FINISHED;
 	if (is_oom_kill(evidence, signal_number))
 		return DIED_OOM_KILL;
+	/* Its exit status is not known: an error that its output shows may be one that it survived. */
+	if (evidence->is_watched && !evidence->has_status)
+		return evidence->kernel == DIED_KERNEL_FAULT ? DIED_CRASH : DIED_UNKNOWN;
 	if (output->is_child && signal_number == 0)
 		return DIED_CHILD_FAILED;
 	if (signal_number)

@@ -49,6 +49,12 @@ struct died_output {
 	char lines[DIED_LINES_MAX][DIED_LINE_SIZE]; /* the last ones */
 };
 
+/* What this process wrote of a file that others append to, too. All 0: the whole file. */
+struct died_part {
+	int64_t begin, end; /* end 0: the file's */
+	int64_t inode;      /* 0: of any */
+};
+
 enum died_kernel_kind { DIED_KERNEL_NOTHING, DIED_KERNEL_OOM, DIED_KERNEL_FAULT, DIED_KERNEL_XID };
 
 struct died_evidence {
@@ -57,10 +63,12 @@ struct died_evidence {
 	char recording[DIED_PATH_SIZE]; /* its absolute path; empty = none */
 	bool has_status;
 	int status;       /* as waitpid returns it */
+	bool is_watched;  /* until its end, but pmtop did not start it */
 	double oom_kills; /* in its cgroup, while it ran; NAN = unknown */
 	enum died_kernel_kind kernel;
 	char kernel_line[DIED_LINE_SIZE]; /* of the kernel's log, about this process, or an XID */
 	char log[DIED_PATH_SIZE];         /* the file with its output; empty = none */
+	struct died_part log_part;
 	struct died_output output;
 	char stack[DIED_LINE_SIZE];      /* newest line of Python that pmtop sampled */
 	char collective[DIED_LINE_SIZE]; /* what ranks waited for */

@@ -16,6 +16,7 @@
 #include "src/died/died_output.h"
 
 enum { FILE_MAX = 16 * 1024, PATH_SIZE = 1024 };
+#define WHOLE_MAX 9.0e15
 
 struct end_file {
 	char name[64];
@@ -61,7 +62,7 @@ static void list_files(const char *folder, struct end_files *out)
 
 /* -- writing -- */
 
-void died_end_write(const char *folder, const struct died_evidence *evidence, const char *command, const char *log)
+void died_end_write(const char *folder, const struct died_evidence *evidence, const char *command)
 {
 	struct buffer text = BUFFER_INIT;
 	struct json json = { .out = &text };
@@ -71,9 +72,13 @@ void died_end_write(const char *folder, const struct died_evidence *evidence, co
 	json_open_object(&json, NULL);
 	json_text(&json, "name", evidence->name);
 	json_text(&json, "command", command);
-	json_text(&json, "log", log[0] ? log : NULL);
+	json_text(&json, "log", evidence->log[0] ? evidence->log : NULL);
+	json_integer(&json, "log_begin", evidence->log_part.begin);
+	json_integer(&json, "log_end", evidence->log_part.end);
+	json_integer(&json, "log_inode", evidence->log_part.inode);
 	json_text(&json, "recording", evidence->recording[0] ? evidence->recording : NULL);
 	json_integer(&json, "pid", evidence->pid);
+	json_integer(&json, "is_watched", evidence->is_watched);
 	json_integer(&json, "status", evidence->has_status ? evidence->status : -1);
 	json_number(&json, "oom_kills", evidence->oom_kills);
 	json_integer(&json, "kernel", (int64_t)evidence->kernel);
@@ -115,6 +120,13 @@ static void take_text(const struct json_value *root, const char *key, char *out,
 	snprintf(out, size, "%s", text ? text : "");
 }
 
+/* 0: it is missing, or no number of a file. */
+static int64_t whole(const struct json_value *root, const char *key)
+{
+	double number = json_member_number(root, key);
+	return number >= 0 && number < WHOLE_MAX ? (int64_t)number : 0;
+}
+
 static void take(const struct json_value *root, struct died_evidence *out)
 {
 	double status = json_member_number(root, "status"), pid = json_member_number(root, "pid"),
@@ -125,6 +137,8 @@ static void take(const struct json_value *root, struct died_evidence *out)
 	take_text(root, "log", out->log, sizeof out->log);
 	take_text(root, "stack", out->stack, sizeof out->stack);
 	take_text(root, "collective", out->collective, sizeof out->collective);
+	out->is_watched = json_member_number(root, "is_watched") == 1;
+	out->log_part = (struct died_part){ whole(root, "log_begin"), whole(root, "log_end"), whole(root, "log_inode") };
 	out->pid = pid > 0 && pid <= INT32_MAX ? (int32_t)pid : 0;
 	out->has_status = status >= 0 && status <= UINT16_MAX;
 	out->status = out->has_status ? (int)status : 0;
@@ -134,7 +148,7 @@ static void take(const struct json_value *root, struct died_evidence *out)
 	out->peak_bytes = json_member_number(root, "peak_bytes");
 	int fd = log ? open(log, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	if (fd >= 0) {
-		died_output_read_file(fd, &out->output);
+		died_output_read_file(fd, &out->log_part, &out->output);
 		close(fd);
 	}
 }
@@ -143,7 +157,7 @@ static void take(const struct json_value *root, struct died_evidence *out)
 static bool take_good(const struct json_value *root, const char *command, struct died_evidence *out)
 {
 	const char *other = json_member_text(root, "command");
-	if (!other || strcmp(other, command) != 0 || json_member_number(root, "status") != 0)
+	if (!*command || !other || strcmp(other, command) != 0 || json_member_number(root, "status") != 0)
 		return false;
 	out->good_ran_s = json_member_number(root, "ran_s");
 	out->good_peak_bytes = json_member_number(root, "peak_bytes");
@@ -182,7 +196,7 @@ enum status died_end_read(
 		return STATUS_OK;
 	if (pid)
 		return reason_set(why_not, STATUS_NOT_FOUND, "watch a process until it ends: pmtop why-died PID",
-			"no process %d, and pmtop started none of that number", (int)pid);
+			"no process %d, and pmtop watched none of that number to its end", (int)pid);
 	return reason_set(why_not, STATUS_NOT_FOUND, "name a process, a run, a recording or a log",
-		"pmtop has started no command that ended");
+		"pmtop has watched no process to its end");
 }

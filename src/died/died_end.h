@@ -1,5 +1,5 @@
-/* died_end.h: the end of a command that pmtop started, in a small file beside its output: end-PID.json in pmtop's
- * folder of state, for `pmtop why-died` afterwards. */
+/* died_end.h: the end of a process that pmtop started or watched, in a small file: end-PID.json in pmtop's folder of
+ * state, for `pmtop why-died` afterwards. */
 #ifndef PMTOP_DIED_DIED_END_H
 #define PMTOP_DIED_DIED_END_H
 
@@ -8,9 +8,9 @@
 
 enum { DIED_ENDS_MAX = 64 };
 
-/* `command`: its whole command line; `log`: the file with its output, or empty. Failing is no error. Older files beyond
- * DIED_ENDS_MAX are removed. */
-void died_end_write(const char *folder, const struct died_evidence *evidence, const char *command, const char *log);
+/* `command`: its whole command line; empty: not known, so no other end is compared with this one. Failing is no error.
+ * Older files beyond DIED_ENDS_MAX are removed. */
+void died_end_write(const char *folder, const struct died_evidence *evidence, const char *command);
 /* The newest end of the process (0: of any) and with this recording (an absolute path; NULL: any), with the last one of
  * the same command that exited with 0, and its output. NOT_FOUND. */
 enum status died_end_read(

@@ -1,12 +1,14 @@
 #include "src/died/died_output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/files/file.h"
 #include "src/base/text.h"
 #include "src/died/died_traceback.h"
 
@@ -98,15 +100,19 @@ void died_output_read(const char *text, size_t length, struct died_output *out)
 		out->hint = DIED_UNKNOWN;
 }
 
-void died_output_read_file(int fd, struct died_output *out)
+void died_output_read_file(int fd, const struct died_part *part, struct died_output *out)
 {
-	struct stat status;
+	struct stat file;
 	char *text = malloc(DIED_OUTPUT_MAX);
 	size_t length = 0;
-	if (text && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-		off_t from = status.st_size > DIED_OUTPUT_MAX ? status.st_size - DIED_OUTPUT_MAX : 0;
-		while (length < DIED_OUTPUT_MAX) {
-			ssize_t got = pread(fd, text + length, DIED_OUTPUT_MAX - length, from + (off_t)length);
+	if (text && file_stat(fd, "", &file, AT_EMPTY_PATH) == 0 && S_ISREG(file.st_mode) &&
+		(part->inode == 0 || part->inode == (int64_t)file.st_ino)) {
+		int64_t end = part->end && part->end < file.st_size ? part->end : file.st_size;
+		int64_t from = part->begin <= end ? part->begin : 0; /* a file that was cut meanwhile is read whole */
+		if (from < end - DIED_OUTPUT_MAX)
+			from = end - DIED_OUTPUT_MAX;
+		while (lseek(fd, from + (int64_t)length, SEEK_SET) >= 0 && from + (int64_t)length < end) {
+			ssize_t got = file_read_some(fd, text + length, (size_t)(end - from) - length);
 			if (got < 0 && errno == EINTR)
 				continue;
 			if (got <= 0)

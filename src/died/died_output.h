@@ -8,7 +8,7 @@
 enum { DIED_OUTPUT_MAX = 256 * 1024 };
 
 void died_output_read(const char *text, size_t length, struct died_output *out);
-/* The same from the last DIED_OUTPUT_MAX bytes of a file. */
-void died_output_read_file(int fd, struct died_output *out);
+/* The same from the last DIED_OUTPUT_MAX bytes of a part of a file. */
+void died_output_read_file(int fd, const struct died_part *part, struct died_output *out);
 
 #endif

@@ -19,7 +19,8 @@ struct cause_row {
 
 static const struct cause_row rows[DIED_CAUSES] = {
 	[DIED_UNKNOWN] = { "unknown", "ended; the cause is unknown",
-		{ "start it by pmtop -- COMMAND, or run pmtop why-died PID while it lives: both see the exit status" } },
+		{ "start it by pmtop -- COMMAND: pmtop then sees its exit status",
+			"watch it on Linux 6.15 or newer: pmtop -p PID, or pmtop why-died PID" } },
 	[DIED_FINISHED] = { "finished", "finished normally", { NULL } },
 	[DIED_OOM_KILL] = { "oom_kill", "was killed by the kernel's out-of-memory killer",
 		{ "use less memory: fewer DataLoader workers, smaller batches or caches",
@@ -90,11 +91,42 @@ static void write_subject(const struct died_evidence *evidence, enum died_cause 
 		snprintf(out + used, SUBJECT_SIZE - (size_t)used, " ended because rank %ld", evidence->output.child_rank);
 }
 
+const char *died_name(const struct died_evidence *evidence) { return rows[died_judge(evidence)].name; }
+
+void died_brief(const struct died_evidence *evidence, char *out, size_t size)
+{
+	enum died_cause cause = died_judge(evidence);
+	*out = '\0';
+	if (cause == DIED_EXIT_STATUS)
+		snprintf(out, size, "exit status %d", WEXITSTATUS(evidence->status));
+	else if (cause != DIED_UNKNOWN && cause != DIED_FINISHED)
+		snprintf(out, size, "%s", rows[cause].name);
+	for (char *c = out; *c; c++)
+		*c = *c == '_' ? ' ' : *c;
+}
+
+/* Of a process that pmtop watched, and whose exit status is not known: what it left behind. */
+static const char *of_unknown(const struct died_evidence *evidence, char out[DIED_LINE_SIZE])
+{
+	const struct died_output *output = &evidence->output;
+	const char *error = output->child_exception[0] ? output->child_exception
+		: output->exception[0]                     ? output->exception
+		: output->hint != DIED_UNKNOWN             ? output->hint_line
+												   : "";
+	snprintf(out, DIED_LINE_SIZE, ": pmtop did not start it");
+	if (evidence->oom_kills > 0)
+		snprintf(out, DIED_LINE_SIZE, "; its cgroup had %.0f out-of-memory kill%s", evidence->oom_kills,
+			evidence->oom_kills > 1 ? "s" : "");
+	if (*error)
+		snprintf(out, DIED_LINE_SIZE, "; last error: %.200s", error);
+	return out;
+}
+
 const char *died_sentence(const struct died_evidence *evidence, char out[DIED_WORDS_SIZE])
 {
 	enum died_cause cause = died_judge(evidence);
-	const char *detail = detail_of(evidence, cause);
-	char subject[SUBJECT_SIZE], signal_words[48] = "";
+	const char *detail = detail_of(evidence, cause), *joint = detail[0] ? ": " : "";
+	char subject[SUBJECT_SIZE], signal_words[48] = "", left[DIED_LINE_SIZE];
 	int number = died_signal(evidence), child_signal = evidence->output.child_signal;
 	write_subject(evidence, cause, subject);
 	if (cause == DIED_CRASH && number)
@@ -111,7 +143,12 @@ const char *died_sentence(const struct died_evidence *evidence, char out[DIED_WO
 		predicate = "was killed (SIGKILL) by another process or the kernel";
 	if (cause == DIED_UNKNOWN && !evidence->pid && evidence->output.is_known) /* any file may be given as a log */
 		predicate = "does not say why its run ended";
-	snprintf(out, DIED_WORDS_SIZE, "%s %s%s%s%s", subject, predicate, signal_words, detail[0] ? ": " : "", detail);
+	if (cause == DIED_UNKNOWN && evidence->is_watched && !evidence->has_status) {
+		predicate = "ended; its exit status is not known";
+		joint = "";
+		detail = of_unknown(evidence, left);
+	}
+	snprintf(out, DIED_WORDS_SIZE, "%s %s%s%s%s", subject, predicate, signal_words, joint, detail);
 	return out;
 }
 

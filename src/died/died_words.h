@@ -7,6 +7,10 @@
 
 enum { DIED_WORDS_SIZE = 480 };
 
+/* In JSON: "oom_kill". */
+const char *died_name(const struct died_evidence *evidence);
+/* In a header: "oom kill", "exit status 3"; empty: it finished, or the cause is unknown. */
+void died_brief(const struct died_evidence *evidence, char *out, size_t size);
 /* "train.py (4711) was killed by the kernel's out-of-memory killer" */
 const char *died_sentence(const struct died_evidence *evidence, char out[DIED_WORDS_SIZE]);
 void died_print(const struct died_evidence *evidence, struct buffer *out);

@@ -149,6 +149,13 @@ struct model {
 	char command[128]; /* of the target: "train.py" */
 	bool target_ended;
 	int64_t target_ended_ns;
+	/* why, as `pmtop why-died` says it: set by the session, for what it watches itself */
+	struct {
+		const char *cause; /* "oom_kill"; static; NULL = not judged */
+		char brief[32];    /* "oom kill"; empty: finished, or unknown */
+		char message[480];
+		int status; /* as waitpid returns it; −1 = unknown */
+	} end;
 	char note[160];       /* the latest event of the target: "process replaced itself" …; may be empty */
 	size_t process_count; /* of the process tree; ended ones stay for two minutes, or until their slot is needed */
 	struct process *processes;

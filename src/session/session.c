@@ -227,7 +227,8 @@ static bool has_ended_at_once(struct session *session, const char *name, enum ex
 	launch_python_end(&session->launch.python);
 	kineto_idle_close(&session->launch.kineto);
 	relay_end(&session->launch.relay);
-	session_died_end(session, session_died_take(session), status);
+	session_died_take(session);
+	session_died_end(session, status);
 	fprintf(stderr, "pmtop: %.100s exited before pmtop could watch it\n", name);
 	if (session->launch.log[0])
 		fprintf(stderr, "pmtop: its output is in %s\n", session->launch.log);
@@ -241,6 +242,8 @@ static enum status open_watched(struct session *session, const struct options *o
 {
 	enum status status = STATUS_OK;
 	pid_t pid = options->pid;
+	session->says_end =
+		options->command->traits & (options->child ? COMMAND_HAS_SCREEN : COMMAND_HAS_SCREEN | COMMAND_RECORDS);
 	if (options->child) {
 		bool is_ours = (options->command->traits & COMMAND_STREAMS) ||
 			((options->command->traits & COMMAND_HAS_SCREEN) && isatty(STDOUT_FILENO));
@@ -249,7 +252,7 @@ static enum status open_watched(struct session *session, const struct options *o
 			(options->no_instrument ? 0 : LAUNCH_INSTRUMENTS) | (options->profile ? LAUNCH_PROFILES : 0), reason);
 		pid = session->launch.child;
 		if (status == STATUS_OK)
-			session_died_begin(session, options->child);
+			session_died_begin(session, pid, options->child);
 	} else if (options->run_name) {
 		status = find_run(session, options->run_name, &pid, reason);
 	}
@@ -259,8 +262,13 @@ static enum status open_watched(struct session *session, const struct options *o
 		return player_open(session->replayed = options->replay, 0, &session->player, reason);
 	if (status != STATUS_OK)
 		return status;
-	if (pid)
-		return target_open(&session->target, pid, "/proc", reason);
+	if (pid) {
+		status = target_open(&session->target, pid, "/proc", reason);
+		/* collect says nothing: its standard error reaches the screen at the other end of ssh. */
+		if (status == STATUS_OK && !options->child && !(options->command->traits & COMMAND_STREAMS))
+			session_died_begin(session, pid, NULL);
+		return status;
+	}
 	session->target = (struct target){ .proc_root = "/proc",
 		.pidfd = -1,
 		.synthetic = options->demo,
@@ -520,11 +528,11 @@ static void say_damage(const struct session *session)
 enum exit_code session_close(struct session *session)
 {
 	bool has_child = session->launch.child != 0;
-	struct died_evidence *died = session_died_take(session);
+	session_died_take(session);
 	say_damage(session);
 	end_session(session);
 	int status = launch_wait(&session->launch);
-	session_died_end(session, died, status);
+	session_died_end(session, status);
 	session->is_on_screen = false;
 	for (bool has_news = has_child; has_news;)
 		has_news = report_launch(session, true, INT64_MAX);

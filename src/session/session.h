@@ -52,8 +52,10 @@ struct session {
 	char wanted_run[128];        /* -s: the run to show, by name; empty = the first */
 	pid_t wanted_pid;            /* -s NAME.PID; 0 = any */
 	struct launch launch;        /* the command that pmtop started (-- COMMAND) */
-	char **command;              /* its words */
-	struct died_watch died;      /* of that command */
+	char **command;              /* its words; NULL: there is none */
+	struct died_watch died;      /* of that command, or of the process attached to, until its end is noted */
+	struct died_evidence *ended; /* how it ended; NULL: it goes on */
+	bool says_end;               /* on standard error: a screen hid its end */
 	struct live_request request; /* for a trace or a snapshot: session_profile.h */
 	struct slow_profile slow;
 	struct own_snapshots snapshots;

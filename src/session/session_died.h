@@ -1,14 +1,16 @@
-/* session_died.h: notes how the command that pmtop started has ended, for `pmtop why-died`. */
+/* session_died.h: notes how the watched process has ended: for the model, `pmtop why-died` and standard error. */
 #ifndef PMTOP_SESSION_SESSION_DIED_H
 #define PMTOP_SESSION_SESSION_DIED_H
 
 #include "src/session/session.h"
 
-/* Right after the start. */
-void session_died_begin(struct session *session, char **command);
-/* Before the model is freed; NULL if nothing is to be noted. */
-struct died_evidence *session_died_take(const struct session *session);
-/* After the end, with its status of waitpid. Takes `evidence`, which may be NULL. */
-void session_died_end(struct session *session, struct died_evidence *evidence, int status);
+/* Right after the start of `command`, or (NULL) when process `pid` is attached to. */
+void session_died_begin(struct session *session, pid_t pid, char **command);
+/* If it has ended, and was not noted yet: completes session->ended, and tells the model. */
+void session_died_note(struct session *session);
+/* Before the model is freed: the same, and what the model knows of a command that goes on. */
+void session_died_take(struct session *session);
+/* `status`: of waitpid, for a command that pmtop started and has waited for. Prints and writes what was noted. */
+void session_died_end(struct session *session, int status);
 
 #endif

@@ -216,6 +216,9 @@ START_TEST(a_finished_run_says_when_and_what_it_was)
 	stage_open(&stage, &options, 80, 24);
 	stage_play(&stage, 1000);
 	stage_expect(&stage, "overview_finished_80x24");
+	strcpy(stage.model->end.brief, "oom kill"); /* as the session notes it */
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "ended 14:01:06 (oom kill)  2 Hz"));
 	stage_close(&stage);
 }
 END_TEST

@@ -70,7 +70,7 @@ ENERGY = {"since_ns": int, "epochs_left_out": int, "meters": [{"name": str, "pow
     ("power_w", "cpu_power_w", "gpu_power_w", "energy_j", "cpu_energy_j", "gpu_energy_j", "per_batch_j", "cpu_per_batch_j", "gpu_per_batch_j",
      "per_sample_j", "grid_g_per_kwh", "co2_g", "co2_per_epoch_g", "cpu_temperature_c", "cpu_clock_hz", "cpu_throttles_per_s"), float)
 OBJECT = {
-    "time_ns": int, "pid": int, "damaged_blocks": int, "damaged_bytes": int, "run": str, "rank": int, "mode": str, "run_done_ratio": float, "run_eta_s": float,
+    "time_ns": int, "pid": int, "ended": {"cause": str, "message": str, "signal": int, "exit_status": int}, "damaged_blocks": int, "damaged_bytes": int, "run": str, "rank": int, "mode": str, "run_done_ratio": float, "run_eta_s": float,
     "epoch": {"index": int, "ordinal": int, "total": int, "done_ratio": float, "eta_s": float},
     "meta": {"*": str},
     "step": {"last_s": float, "mean_s": float, "p50_s": float, "p95_s": float, "rate_per_s": float, "accumulation": int, "optimizer_steps_per_s": float},

@@ -147,8 +147,11 @@ START_TEST(killed_target_leaves_its_last_picture)
 	waitpid(trainer_pid, NULL, 0);
 	ASSERT_SHOWS(vt, "ended");
 	ASSERT_SHOWS(vt, "backward");
+	ASSERT_SHOWS(vt, " (killed)");
+	ASSERT_SHOWS(vt, ") was killed ");
 	ck_assert_int_eq(quit(vt), 0);
 	ck_assert(vt_saw(vt, "has ended"));
+	ck_assert(vt_saw(vt, "pmtop: trainer ("));
 	vt_free(vt);
 }
 END_TEST

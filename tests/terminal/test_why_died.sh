@@ -58,6 +58,55 @@ mkdir live
 say live exception '"exit_status":1.*"exception":"ValueError: lr is nan"' $other
 wait
 
+# The same of processes that pmtop did not start, watched by -b; why-died finds the end that it noted. An earlier run's error is in the file.
+# attached NAME SENTENCE PATTERN COMMAND...: the last line, a pattern of the last JSON object, and what why-died says then.
+attached() {
+	name=attached-$1 sentence=$2 pattern=$3
+	shift 3
+	mkdir "$name"
+	(
+		printf 'Traceback (most recent call last):\n  File "old.py", line 1, in main\nOldError: of the run before\n' > "$name/output"
+		"$@" >> "$name/output" 2>&1 &
+		pid=$!
+		export XDG_STATE_HOME=$scratch/$name
+		timeout 60 "$pmtop" -b -d 0.2 -p $pid > "$name/lines" 2> "$name/errors" &
+		timeout 60 "$pmtop" --json -d 0.2 -p $pid > "$name/json"
+		echo $? > "$name/code"
+		wait
+		"$pmtop" why-died $pid > "$name/why" 2>&1
+		tail -1 "$name/lines" | grep -Eq "^  Ended: [a-z0-9.]+ \($pid\) $sentence\$" && [ ! -s "$name/errors" ] && [ "$(cat "$name/code")" = 0 ] &&
+			head -1 "$name/why" | grep -Eq "^[a-z0-9.]+ \($pid\) $sentence\$" && ! grep -q OldError "$name/why" &&
+			tail -1 "$name/json" | python3 -c "import json, sys; o = json.load(sys.stdin); assert $pattern" && echo good > "$name/verdict"
+	) &
+}
+pause='import os, sys, time; time.sleep(2)'
+attached error    "ended by an exception of Python: KeyError: 'lr'" "o['ended']['cause'] == 'exception' and o['ended']['exit_status'] == 1" \
+	python3 -c "$pause; {}['lr']"
+attached sigkill  'was killed .*SIGKILL.*'                          "o['ended']['cause'] == 'killed' and o['ended']['signal'] == 9" \
+	python3 -c "$pause; os.kill(os.getpid(), 9)"
+attached segfault 'crashed in native code .signal 11, Segmentation fault.' "o['ended']['cause'] == 'crash'" \
+	python3 -c "$pause; os.kill(os.getpid(), 11)"
+attached exit     'exited by itself with an error: exit status 3'   "o['ended']['exit_status'] == 3" python3 -c "$pause; sys.exit(3)"
+attached fine     'finished normally'                               "o['ended']['cause'] == 'finished'" python3 -c "$pause"
+[ -z "$cgroup" ] || attached oom "was killed by the kernel's out-of-memory killer" "o['ended']['cause'] == 'oom_kill'" \
+	sh -c "echo \$\$ > $cgroup/cgroup.procs; exec python3 -c '$pause
+x = [bytearray(1000000) for i in range(200)]'"
+# Another user's, which its parent has not waited for: the kernel shows pmtop 0 in place of its status.
+mkdir other-user
+chmod 711 "$scratch"
+chmod 777 other-user
+python3 -c "$pause
+pid = os.fork()
+if pid == 0: time.sleep(1); os._exit(3)
+print(pid, flush=True); time.sleep(5)" > zombie &
+while [ ! -s zombie ]; do sleep 0.1; done
+XDG_STATE_HOME=$scratch/other-user setpriv --reuid=65534 --regid=65534 --clear-groups "$pmtop" -b -d 0.2 -p "$(cat zombie)" > out 2> err
+if tail -1 out | grep -q ' ended; its exit status is not known: pmtop did not start it$'; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "not ok: another user's"; cat out err; fi
+wait
+for folder in attached-*; do
+	if [ -e "$folder/verdict" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "not ok: $folder"; tail -n 3 "$folder"/*; fi
+done
+
 say sigkill killed             '"signal":9'
 say segfault crash             'Segmentation fault'
 say error exception            "KeyError: 'lr'"

@@ -66,6 +66,46 @@ START_TEST(exit_status_and_signals)
 }
 END_TEST
 
+/* pmtop watched it but did not start it: what its output shows may be an error that it survived. */
+START_TEST(unknown_exit_status_is_no_success_and_no_failure)
+{
+	begin(-1, "step 7\n");
+	evidence.is_watched = evidence.has_run = evidence.is_orderly = true;
+	expect(DIED_UNKNOWN, "train.py (4711) ended; its exit status is not known: pmtop did not start it");
+	evidence.oom_kills = 1;
+	expect(DIED_UNKNOWN, "train.py (4711) ended; its exit status is not known; its cgroup had 1 out-of-memory kill");
+	begin(-1, TRACEBACK("ValueError: bad batch 7"));
+	evidence.is_watched = true;
+	expect(DIED_UNKNOWN, "train.py (4711) ended; its exit status is not known; last error: ValueError: bad batch 7");
+	evidence.kernel = DIED_KERNEL_FAULT;
+	ck_assert_int_eq(died_judge(&evidence), DIED_CRASH);
+	evidence.kernel = DIED_KERNEL_OOM;
+	ck_assert_int_eq(died_judge(&evidence), DIED_OOM_KILL);
+	begin(EXIT(1), TRACEBACK("ValueError: bad batch 7"));
+	evidence.is_watched = true;
+	ck_assert_int_eq(died_judge(&evidence), DIED_EXCEPTION);
+}
+END_TEST
+
+START_TEST(header_has_a_brief_of_the_cause)
+{
+	char brief[32];
+	begin(SIGKILL, "");
+	evidence.oom_kills = 1;
+	died_brief(&evidence, brief, sizeof brief);
+	ck_assert_str_eq(brief, "oom kill");
+	begin(EXIT(3), "");
+	died_brief(&evidence, brief, sizeof brief);
+	ck_assert_str_eq(brief, "exit status 3");
+	begin(0, "");
+	died_brief(&evidence, brief, sizeof brief);
+	ck_assert_str_eq(brief, "");
+	begin(-1, NULL);
+	died_brief(&evidence, brief, sizeof brief);
+	ck_assert_str_eq(brief, "");
+}
+END_TEST
+
 START_TEST(kill_is_the_kernels_only_where_it_says_so)
 {
 	begin(SIGKILL, "");
@@ -270,13 +310,14 @@ START_TEST(end_is_stored_and_compared_with_the_last_good_one)
 	ck_assert_int_eq(died_end_read(folder, 0, NULL, &read_back, &why), STATUS_NOT_FOUND);
 	begin(0, NULL);
 	evidence.ran_s = 120;
-	died_end_write(folder, &evidence, "python train.py", "");
+	died_end_write(folder, &evidence, "python train.py");
 	snprintf(path, sizeof path, "%s/end-4711.json", folder);
 	ck_assert_int_eq(utimensat(AT_FDCWD, path, (const struct timespec[]){ { 1, 0 }, { 1, 0 } }, 0), 0);
 	begin(EXIT(1), NULL);
 	evidence.pid = 4712;
 	evidence.ran_s = 3;
-	died_end_write(folder, &evidence, "python train.py", log);
+	strcpy(evidence.log, log);
+	died_end_write(folder, &evidence, "python train.py");
 	ck_assert_int_eq(died_end_read(folder, 4712, NULL, &read_back, &why), STATUS_OK);
 	ck_assert_int_eq(died_judge(&read_back), DIED_EXCEPTION);
 	ck_assert_double_eq(read_back.good_ran_s, 120);
@@ -285,6 +326,24 @@ START_TEST(end_is_stored_and_compared_with_the_last_good_one)
 	died_init(&read_back);
 	ck_assert_int_eq(died_end_read(folder, 4711, NULL, &read_back, &why), STATUS_OK);
 	ck_assert_int_eq(died_judge(&read_back), DIED_FINISHED);
+	/* A file that others append to: only what the process wrote itself, and only if the file is still there. */
+	struct stat status;
+	ck_assert_int_eq(stat(log, &status), 0);
+	begin(EXIT(1), NULL);
+	strcpy(evidence.log, log);
+	evidence.log_part = (struct died_part){ status.st_size, status.st_size, (int64_t)status.st_ino };
+	died_end_write(folder, &evidence, "");
+	ck_assert_int_eq(died_end_read(folder, 4711, NULL, &read_back, &why), STATUS_OK);
+	ck_assert_int_eq(died_judge(&read_back), DIED_EXIT_STATUS);
+	evidence.log_part.begin = 0;
+	died_end_write(folder, &evidence, "");
+	ck_assert_int_eq(died_end_read(folder, 4711, NULL, &read_back, &why), STATUS_OK);
+	ck_assert_int_eq(died_judge(&read_back), DIED_EXCEPTION);
+	evidence.log_part.inode++;
+	died_end_write(folder, &evidence, "");
+	died_init(&read_back);
+	ck_assert_int_eq(died_end_read(folder, 4711, NULL, &read_back, &why), STATUS_OK);
+	ck_assert_int_eq(died_judge(&read_back), DIED_EXIT_STATUS);
 	for (int pid = 4711; pid <= 4712; pid++) {
 		snprintf(path, sizeof path, "%s/end-%d.json", folder, pid);
 		ck_assert_int_eq(unlink(path), 0);
@@ -299,6 +358,8 @@ int main(void)
 	Suite *suite = suite_create("died");
 	TCase *tests = tcase_create("died");
 	tcase_add_test(tests, exit_status_and_signals);
+	tcase_add_test(tests, unknown_exit_status_is_no_success_and_no_failure);
+	tcase_add_test(tests, header_has_a_brief_of_the_cause);
 	tcase_add_test(tests, kill_is_the_kernels_only_where_it_says_so);
 	tcase_add_test(tests, kernel_log_is_read_for_this_process_alone);
 	tcase_add_test(tests, exceptions_are_named_by_their_last_line);

@@ -118,8 +118,10 @@ static void add_state(
 		line_add(line, 1, ROLE_CRITICAL, is_ascii ? "rec %s" : "● rec %s", format_bytes(text, scene->recorded_bytes));
 	if (scene->request[0])
 		line_add(line, 1, ROLE_ACCENT, "%s", scene->request);
+	const char *why = scene->model->end.brief;
 	if (progress_ended(scene, run, &when_ns))
-		line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
+		line_add(line, 0, ROLE_STRONG, "ended %s%s%s%s", parts_clock(text, scene, when_ns), *why ? " (" : "", why,
+			*why ? ")" : "");
 	else if (add_still_rank(scene, ranks, line))
 		;
 	else if (run && progress_hang(scene, run, text, sizeof text))

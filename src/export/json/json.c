@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "src/base/formats/json.h"
 #include "src/explain/explain.h"
@@ -439,6 +440,20 @@ static void write_damage(struct json *json, const struct model *model)
 	json_unsigned(json, "damaged_bytes", model->damaged_bytes);
 }
 
+/* As pmtop why-died --json names it. */
+static void write_end(struct json *json, const struct model *model)
+{
+	if (!model->end.cause)
+		return;
+	json_open_object(json, "ended");
+	json_text(json, "cause", model->end.cause);
+	json_text(json, "message", model->end.message);
+	if (model->end.status >= 0)
+		json_integer(json, WIFSIGNALED(model->end.status) ? "signal" : "exit_status",
+			WIFSIGNALED(model->end.status) ? WTERMSIG(model->end.status) : WEXITSTATUS(model->end.status));
+	json_close_object(json);
+}
+
 static void write_object(struct buffer *out, const struct model *model, const struct alerts *alerts, int run,
 	int64_t realtime_ns, size_t rows_max)
 {
@@ -450,6 +465,7 @@ static void write_object(struct buffer *out, const struct model *model, const st
 	json_integer(&json, "time_ns", realtime_ns);
 	if (pid)
 		json_integer(&json, "pid", pid);
+	write_end(&json, model);
 	write_damage(&json, model);
 	if (chosen)
 		write_run(&json, model, alerts, chosen, (unsigned)run, realtime_ns - model->now_ns);
