@@ -79,7 +79,7 @@ attached() {
 			tail -1 "$name/json" | python3 -c "import json, sys; o = json.load(sys.stdin); assert $pattern" && echo good > "$name/verdict"
 	) &
 }
-pause='import os, sys, time; time.sleep(2)'
+pause='import os, sys, time; time.sleep(4)'
 attached error    "ended by an exception of Python: KeyError: 'lr'" "o['ended']['cause'] == 'exception' and o['ended']['exit_status'] == 1" \
 	python3 -c "$pause; {}['lr']"
 attached sigkill  'was killed .*SIGKILL.*'                          "o['ended']['cause'] == 'killed' and o['ended']['signal'] == 9" \
@@ -102,6 +102,12 @@ print(pid, flush=True); time.sleep(5)" > zombie &
 while [ ! -s zombie ]; do sleep 0.1; done
 XDG_STATE_HOME=$scratch/other-user setpriv --reuid=65534 --regid=65534 --clear-groups "$pmtop" -b -d 0.2 -p "$(cat zombie)" > out 2> err
 if tail -1 out | grep -q ' ended; its exit status is not known: pmtop did not start it$'; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "not ok: another user's"; cat out err; fi
+# A file that a process was given, but whose user may not read it: root shows nothing of it.
+(umask 077; : > private)
+setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'sleep 3; echo "MemoryError: the_secret_of_root" >&2; exit 1' 2> private &
+while [ "$(stat -c %u /proc/$!)" = 0 ]; do sleep 0.05; done
+"$pmtop" -b -d 0.2 -p $! > out 2>&1
+if tail -1 out | grep -q ') exited by itself with an error: exit status 1$' && ! "$pmtop" why-died $! | grep -q secret; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "not ok: private"; cat out; fi
 wait
 for folder in attached-*; do
 	if [ -e "$folder/verdict" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "not ok: $folder"; tail -n 3 "$folder"/*; fi
