@@ -102,6 +102,11 @@ print(pid, flush=True); time.sleep(5)" > zombie &
 while [ ! -s zombie ]; do sleep 0.1; done
 XDG_STATE_HOME=$scratch/other-user setpriv --reuid=65534 --regid=65534 --clear-groups "$pmtop" -b -d 0.2 -p "$(cat zombie)" > out 2> err
 if tail -1 out | grep -q ' ended; its exit status is not known: pmtop did not start it$'; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "not ok: another user's"; cat out err; fi
+# A home that is not there is not made.
+sleep 1 &
+env -u XDG_STATE_HOME HOME="$scratch/none" "$pmtop" -b -d 0.2 -p $! > out 2>&1
+if tail -1 out | grep -q ' finished normally$' && [ ! -e none ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "not ok: no home"; cat out; fi
+
 # A file that a process was given, but whose user may not read it: root shows nothing of it.
 (umask 077; : > private)
 setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'sleep 3; echo "MemoryError: the_secret_of_root" >&2; exit 1' 2> private &

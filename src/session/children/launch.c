@@ -19,14 +19,15 @@ enum { LIMIT_MS = 1000 };
 void launch_folder(char folder[LAUNCH_FOLDER_SIZE])
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	size_t given = 0; /* the home must be there */
 	folder[0] = '\0';
 	if (state && state[0] == '/')
 		snprintf(folder, LAUNCH_FOLDER_SIZE, "%s/pmtop", state);
-	else if (home && home[0] == '/')
+	else if (home && home[0] == '/' && (given = strlen(home)) < LAUNCH_FOLDER_SIZE / 2)
 		snprintf(folder, LAUNCH_FOLDER_SIZE, "%s/.local/state/pmtop", home);
 	else
 		return;
-	for (char *slash = folder + 1; (slash = strchr(slash, '/')); slash++) {
+	for (char *slash = folder + given + 1; (slash = strchr(slash, '/')); slash++) {
 		*slash = '\0';
 		mkdir(folder, 0700);
 		*slash = '/';
