@@ -17,7 +17,7 @@
 #include "src/sources/python/loops/py_loops.h"
 #include "tests/support/suite.h"
 
-enum { OPENINGS = 4, SAMPLES = 1500, EVERYTHING_EACH = 10, POLL_EACH = 5 };
+enum { OPENINGS = 4, SAMPLES = 1500, EVERYTHING_EACH = 10, POLL_EACH = 5, LOOPS_AROUND = 8 };
 
 static unsigned torn_per_mille, reads;
 static uint64_t seed;
@@ -73,9 +73,11 @@ static const char script[] =
 	"stand_in = importlib.util.module_from_spec(spec)\n"
 	"spec.loader.exec_module(stand_in)\n"
 	"def train(loader):\n"
-	"    done = 0\n"
+	"    done, l, losses, total = 0, 0.5, [], 0.0\n"
 	"    for number, batch in enumerate(iter(loader)):\n"
 	"        done += 1\n"
+	"        losses.append(l)\n"
+	"        total += l\n"
 	"        for pair in zip(range(9), (x for x in [None] * 9), map(str, range(9))):\n"
 	"            sum(value for value in range(number % 50))\n"
 	"def deep(depth):\n"
@@ -133,14 +135,18 @@ static void sample_all(int fd, unsigned per_mille, struct seen *seen)
 static void read_loops(struct py_loops *loops, const struct py_sample *sample, struct seen *seen)
 {
 	struct py_loop found[PY_LOOPS_MAX];
-	double unused;
+	struct py_loss loss;
 	size_t count = py_loops_read(loops, sample, found, PY_LOOPS_MAX);
 	for (size_t i = 0; i < count; i++) {
 		seen->loops += found[i].has_position && strlen(found[i].name) < sizeof found[i].name;
 		seen->polled += py_loop_poll(loops, &found[i]) == PY_LOOP_GOOD;
 	}
-	for (size_t i = 0; i < sample->count; i++)
-		py_loop_loss(loops, sample, i, &unused);
+	for (size_t i = 0; i < sample->count; i++) {
+		int around[LOOPS_AROUND];
+		size_t depth = py_loops_around(loops, &sample->sites[i], around, LOOPS_AROUND);
+		for (size_t k = 0; k <= depth; k++)
+			py_loop_loss(loops, sample, i, k < depth ? around[k] : 0, &loss);
+	}
 }
 
 static void sample_once(

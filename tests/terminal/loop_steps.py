@@ -311,7 +311,7 @@ def mini_epochs_are_not_the_epochs_of_the_run(python):
 
 def a_loss_is_read_where_it_is_a_float(python):
     """losses.py sets it in each tenth step."""
-    found, truth, _ = watch(python, 'losses', 0)
+    found, truth, _ = watch(python, 'losses', 0, 'assigned')
     known = 0
     for now, reported in found:
         low, high = between(truth, now)
@@ -320,6 +320,21 @@ def a_loss_is_read_where_it_is_a_float(python):
         known += loss is not None
         assert loss is None or min(abs(loss - value) for value in possible) < 1e-6, (loss, possible)
     assert known >= len(found) - 3, (known, len(found))
+
+
+def losses_are_those_of_the_program(python, way, newest):
+    """That of a step, or the mean of the newest ones."""
+    found, truth, _ = watch(python, 'losses', 0, way, objects=40)
+    known = set()
+    for now, reported in found:
+        value, last = reported['batch'].get('loss'), between(truth, now)[1][1]
+        if value is None:
+            continue
+        losses = [row[4] for row in truth if last - 100 <= row[1] <= last + 1]
+        means = [sum(losses[i:i + n]) / n for n in range(1, newest + 1) for i in range(len(losses) - n + 1)]
+        assert min(abs(value - mean) for mean in means) < 1e-9, (value, losses)
+        known.add(value)
+    assert len(known) >= 8, (known, len(found))
 
 
 def keras_without_a_line_of_code():
@@ -454,6 +469,8 @@ def checks():
         add(SLEEPING, f'epochs of a cell, CPython {version}', agrees, path, 'cell_epochs')
     newest = max(pythons().items(), key=lambda one: [int(part) for part in one[0].split('.')])[1]
     add(SLEEPING, 'loss', a_loss_is_read_where_it_is_a_float, sys.executable)
+    for way, steps in (('listed', 1), ('summed', 15)):
+        add(SLEEPING, f'losses, {way}', losses_are_those_of_the_program, newest, way, steps)
     add(SLEEPING, 'what a loop assigns', what_a_loop_assigns_counts_it, newest, 'plain')
     add(SLEEPING, 'calls of a tf.function', calls_of_a_tf_function_are_steps, newest)
     add(SLEEPING, 'two loops', the_loop_after_another_counts_soon, newest)

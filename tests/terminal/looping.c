@@ -1,7 +1,7 @@
 /* looping PID READ_US POLL_US [changes]: what py_loops reads of a process until it ends or standard input does, a line
  * for each loop that is read or polled, with the clock before and after: read BEFORE_NS AFTER_NS kind depth line
  * frame_index is_in_generator has_position is_relative position length frame object name function poll …the same,
- * reading in place of frame_index loss BEFORE_NS AFTER_NS value and at the end what that cost: cost read NS poll NS
+ * reading in place of frame_index loss BEFORE_NS AFTER_NS value is_sum count and at the end what that cost: cost read NS poll NS
  * calls N, each the mean of one, of CPU time, and the median of the system calls of a read. */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -76,9 +76,21 @@ static void read_changes(struct py_loops *loops)
 	}
 }
 
+/* Of the innermost loop of each frame. */
+static bool read_loss(struct py_loops *loops, struct py_loss *out)
+{
+	int around[8];
+	for (size_t i = 0; i < sample.count; i++) {
+		size_t depth = py_loops_around(loops, &sample.sites[i], around, 8);
+		if (py_loop_loss(loops, &sample, i, depth > 0 ? around[depth - 1] : 0, out))
+			return true;
+	}
+	return false;
+}
+
 static void read_loops(struct py_sampler *sampler, struct py_loops *loops)
 {
-	double loss;
+	struct py_loss loss;
 	if (py_sampler_sample(sampler, now_of(CLOCK_MONOTONIC), &sample) != STATUS_OK)
 		return;
 	int64_t before = now_of(CLOCK_MONOTONIC), begin = now_of(CLOCK_THREAD_CPUTIME_ID);
@@ -97,11 +109,9 @@ static void read_loops(struct py_sampler *sampler, struct py_loops *loops)
 		print_loop("read", before, after, &found[i], i, (int)found[i].frame_index);
 	}
 	before = now_of(CLOCK_MONOTONIC);
-	bool has_loss = false;
-	for (size_t i = 0; i < sample.count && !has_loss; i++)
-		has_loss = py_loop_loss(loops, &sample, i, &loss);
-	if (has_loss)
-		fprintf(lines, "loss %" PRId64 " %" PRId64 " %.17g\n", before, now_of(CLOCK_MONOTONIC), loss);
+	if (read_loss(loops, &loss))
+		fprintf(lines, "loss %" PRId64 " %" PRId64 " %.17g %d %" PRIu64 "\n", before, now_of(CLOCK_MONOTONIC),
+			loss.value, loss.is_sum, loss.count);
 }
 
 static void poll_loops(struct py_loops *loops)

@@ -64,6 +64,8 @@ EXPECTED = {
     'coroutines': {'range': ('range', 0, 15)},
     'losses': {'range': ('range', 0, 20)},
     'meters': {'range': ('range', 0, 20)},
+    'listed': {'range': ('range', 0, 20)},
+    'summed': {'range': ('range', 0, 20)},
 }
 # Since 3.12 a range iterator does not say where it began, and the code tells it only where it is a call with a constant.
 RELATIVE_SINCE_12 = {'ranges': {'of_iter', 'of_choice', 'used'}, 'comprehensions': set(), 'generators': {'expression'}}
@@ -271,15 +273,32 @@ def reads_kind(python, kind, pause, minor, **more):
     assert not [one for one in seen if one.is_in_generator and one.kind != 'int' and not is_loop_line(one)], 'the line is of another file'
     if kind == 'hostile':
         assert not [one for one in seen if one.kind in ('progress', 'state') and is_good(one)]
-    if kind in ('losses', 'meters') and pause:
+    if kind in ('losses', 'meters', 'listed') and pause:
         check_losses(losses, truth[f'{kind}.loss'])
+    if kind == 'summed':
+        check_sums(losses, truth['summed.loss'], pause)
 
 
 def check_losses(losses, truth):
     series = Series(truth)
     assert len(losses) > 3, losses
-    for before, after, value in losses:
-        assert value in series.possible(before, after), (value, series.possible(before, after))
+    for before, after, value, is_sum, _ in losses:
+        assert not is_sum and value in series.possible(before, after), (value, series.possible(before, after))
+
+
+def check_sums(losses, truth, pause):
+    """Between two readings of a pass the sum was added to as often as they say."""
+    known, pairs, last = {total: (of_pass, number) for _, (of_pass, number, total) in truth}, collections.Counter(), {}
+    for _, _, value, is_sum, count in losses:
+        assert is_sum and (value in known or value in (0, 0.25, 0.5, 0.75)), value
+        if value not in known:
+            continue
+        of_pass, number = known[value]
+        if of_pass in last:
+            assert number - last[of_pass][0] == count - last[of_pass][1], (of_pass, number, count, last[of_pass])
+            pairs[of_pass % 1] += number > last[of_pass][0]
+        last[of_pass] = number, count
+    assert not pause or all(pairs[way] > 0 for way in (0, 0.25, 0.5, 0.75)), pairs
 
 
 def refuses(python):

@@ -1,6 +1,7 @@
 """Loops of loops.py over itertools, and with the bars of rich."""
 import itertools
 import os
+import random
 import time
 
 
@@ -145,3 +146,94 @@ def rich_bars(ticker, log, batches, pause):
 class Meter:
     def __init__(self):
         self.val = self.avg = self.sum = self.count = 0
+
+
+class Number(float):
+    """As a tensor of one number."""
+
+    def item(self):
+        return float(self)
+
+
+class Lists:
+    """Each way to append a loss to a list; the last ones are not of a batch."""
+
+    def __init__(self, log):
+        self.log, self.losses, self.history = log, [], {'loss': []}
+
+    def run(self):
+        losses, log = [], self.log
+        for i in range(20):  # loop listed.range
+            log('listed.range', i + 1)
+            l = Number(0.5 ** i)
+            losses.append(l.item())
+            log('listed.loss', losses[-1])
+        for i in range(5):
+            l = Number(1.5 ** i)
+            self.losses.append(float(l))
+            log('listed.loss', self.losses[-1])
+        for i in range(5):
+            self.loss = Number(2.5 ** i)
+            self.history['loss'].append(self.loss.item())
+            log('listed.loss', self.history['loss'][-1])
+        train_losses, val_losses, cost = [], [], 0.0
+        for i in range(5):
+            l = Number(3.5 ** i)
+            train_losses += [l.item()]
+            log('listed.loss', train_losses[-1])
+        others = []
+        for i in range(10):
+            l = Number(4.5 ** i)
+            others.append(l.item() * 2)
+            val_losses.append(l.item())
+            cost += l.item() * 2
+            others.append(cost)
+            log('listed.range', 0)
+
+
+class Sums:
+    """Each way to add a loss to a sum; the last ones are not of a batch, or may be reset unseen. A total is that of no other moment."""
+
+    def __init__(self, log):
+        self.log, self.total, self.passes, self.stats = log, 0.0, 0, {'loss': 0.0}
+
+    def run(self):
+        log, total = self.log, 0.0
+        self.passes += 1
+        for i in range(20):  # loop summed.range
+            log('summed.range', i + 1)
+            l = Number(random.random())
+            total += l.item()
+            log('summed.loss', [self.passes, i + 1, total])
+        total = 0.25
+        for i, _ in enumerate(range(20)):
+            l = Number(random.random())
+            total = total + float(l)
+            log('summed.loss', [self.passes + 0.25, i + 1, total])
+        self.total = 0.5
+        for i in range(20):
+            l = Number(random.random())
+            log('summed.before', i)
+            self.total += l.item()
+            log('summed.loss', [self.passes + 0.5, i + 1, self.total])
+        self.stats['loss'] = 0.75
+        for i in range(20):
+            l = Number(random.random())
+            log('summed.before', i)
+            self.stats['loss'] += l.item()
+            log('summed.loss', [self.passes + 0.75, i + 1, self.stats['loss']])
+        total, times, val_total = 0.1, 0.1, 0.1
+        for i in range(10):
+            l = Number(random.random())
+            times += l.item() * 2
+            val_total += l.item()
+            if i != 2:
+                total += l.item()
+            log('summed.range', 0)
+        for i in range(10):
+            l = Number(random.random())
+            times += l.item()
+            times *= 0.9
+            cost = l / 3
+            total += cost
+            log('summed.range', 0)

@@ -118,9 +118,10 @@ static bool have_steps(struct stacks_loaders *loaders, const struct py_counted *
 	return count == 0;
 }
 
-static void note_loss(
-	struct stacks_loaders *loaders, const struct py_process *process, const struct py_sample *sample, int64_t now_ns)
+static void note_loss(struct stacks_loaders *loaders, const struct py_process *process, const struct py_sample *sample,
+	const struct py_counted *live, size_t live_count, int64_t now_ns)
 {
+	const struct py_counted *pass = NULL;
 	const struct stacks_evidence *evidence = &loaders->evidence;
 	char functions[STACKS_KNOWN_MAX][PY_FUNCTION_SIZE];
 	size_t count = 0;
@@ -131,7 +132,11 @@ static void note_loss(
 	for (size_t i = 0; i < evidence->known_count; i++)
 		if (evidence->known[i].verdict == STACKS_TRAINS)
 			memcpy(functions[count++], evidence->known[i].function, sizeof functions[0]);
-	if (stacks_loops_loss(loaders->loops, process, sample, (const char(*)[PY_FUNCTION_SIZE])functions, count, &loss))
+	for (size_t i = 0; i < live_count; i++)
+		if (live[i].serial == loaders->training_serial)
+			pass = &live[i];
+	if (stacks_loops_loss(
+			loaders->loops, process, sample, pass, (const char(*)[PY_FUNCTION_SIZE])functions, count, &loss))
 		loaders->loss = loss;
 }
 
@@ -203,7 +208,7 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	loaders->is_other |= loaders->loops && stacks_loops_is_other(loaders->loops);
 	if (!has_loader && !(loaders->loops && stacks_loops_chosen(loaders->loops, &loop)))
 		return;
-	note_loss(loaders, py_sampler_process(sampler), sample, now_ns);
+	note_loss(loaders, py_sampler_process(sampler), sample, live, count, now_ns);
 	loaders->poll_ns = loaders->poll_ns == INT64_MAX ? now_ns : loaders->poll_ns;
 	loaders->boost_until_ns = has_loader || stacks_loops_is_running(loaders->loops) ? 0 : loaders->boost_until_ns;
 }

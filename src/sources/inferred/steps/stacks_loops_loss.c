@@ -13,15 +13,41 @@ static bool is_one_of(const char *function, const char (*functions)[PY_FUNCTION_
 	return false;
 }
 
-bool stacks_loops_loss(struct stacks_loops *loops, const struct py_process *process, const struct py_sample *sample,
-	const char (*functions)[PY_FUNCTION_SIZE], size_t function_count, double *out)
+/* The mean of what was added to a sum since it was last read. */
+static bool take_sum(struct stacks_loops *loops, uint64_t serial, const struct py_loss *read, double *out)
 {
+	struct stacks_sum before = loops->sum;
+	bool is_same = before.serial == serial && before.slot == read->slot;
+	if (is_same && before.count == read->count)
+		return false;
+	loops->sum = (struct stacks_sum){ serial, read->slot, read->count, read->value };
+	uint64_t added = read->count - before.count;
+	if (!is_same || read->count < before.count || (read->is_reset && added > 1) || !(read->value > before.value))
+		return false;
+	*out = (read->value - before.value) / (double)added;
+	return true;
+}
+
+bool stacks_loops_loss(struct stacks_loops *loops, const struct py_process *process, const struct py_sample *sample,
+	const struct py_counted *pass, const char (*functions)[PY_FUNCTION_SIZE], size_t function_count, double *out)
+{
+	const struct py_loop *steps = loops->is_running ? &loops->steps->loop : NULL;
+	uint64_t code = steps ? steps->code
+		: pass            ? pass->code
+						  : 0,
+			 serial = steps ? loops->serial
+		: pass              ? pass->serial
+							: 0;
+	int line = steps ? steps->loop_line : pass ? pass->line : 0;
+	struct py_loss loss;
 	for (size_t i = 0; i < sample->count; i++) {
 		const struct py_site *site = &sample->sites[i];
-		bool has_steps = (loops->is_running && site->code == loops->steps->loop.code) ||
-			is_one_of(site->known->code.function, functions, function_count);
-		if (has_steps && py_loop_loss(loops->reader, sample, i, out))
-			return true;
+		bool has_steps =
+			(steps && site->code == code) || is_one_of(site->known->code.function, functions, function_count);
+		if (!has_steps || !py_loop_loss(loops->reader, sample, i, site->code == code ? line : 0, &loss))
+			continue;
+		*out = loss.value;
+		return !loss.is_sum || take_sum(loops, serial, &loss, out);
 	}
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
 		if (seen->read_ns == loops->read_ns && py_loop_state_loss(loops->reader, &seen->loop, out))

@@ -10,8 +10,7 @@ static bool is_plain(const struct py_store *store)
 	return is_variable && !store->is_sum && !store->is_compared && !store->is_again;
 }
 
-/* Whether no way through an iteration leaves it out. */
-static bool is_in_each(struct py_graph *graph, const struct py_code_loop *loop, const struct py_store *store)
+bool py_assigned_is_in_each(struct py_graph *graph, const struct py_code_loop *loop, const struct py_store *store)
 {
 	int header = graph->at[loop->offset / 2], barrier = graph->at[store->offset / 2];
 	bool unused;
@@ -29,7 +28,7 @@ static size_t assigned_in(struct py_graph *graph, const struct py_bytecode *code
 		if (store->loop != loop || !is_plain(store))
 			continue;
 		tried++;
-		if (is_in_each(graph, &code->loops[loop], store))
+		if (py_assigned_is_in_each(graph, &code->loops[loop], store))
 			return i;
 	}
 	return PY_STORES_MAX;

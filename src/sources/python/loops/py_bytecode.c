@@ -6,6 +6,7 @@
 #include "src/sources/python/loops/py_assigned.h"
 #include "src/sources/python/loops/py_exits.h"
 #include "src/sources/python/code/py_graph.h"
+#include "src/sources/python/loops/py_gains.h"
 #include "src/sources/python/code/py_handlers.h"
 #include "src/sources/python/code/py_instructions.h"
 #include "src/sources/python/loops/py_operands.h"
@@ -394,6 +395,7 @@ static bool fill(struct py_graph *graph, struct py_bytecode *out)
 	out->is_generator = py_yields_any(graph, out);
 	find_stores(graph, out);
 	note_deletions(graph, out);
+	py_gains_find(graph, out);
 	py_sums_find(graph, out, &out->sums);
 	forget_assigned(out);
 	keep_deepest_stores(out);
@@ -411,12 +413,14 @@ bool py_bytecode_parse(
 	if (!graph.opcodes || units == 0 || instructions.size > PY_BYTES_MAX)
 		return false;
 	out->unit_count = units;
-	out->loop_count = out->store_count = out->exit_count = 0;
+	out->loop_count = out->store_count = out->exit_count = out->gain_count = 0;
 	out->sums.sum_count = out->sums.reset_count = 0;
 	out->loop_at = calloc(units, 1);
 	out->is_after_yield = calloc(units, 1);
-	bool is_good = out->loop_at && out->is_after_yield && py_graph_make(&graph, instructions.bytes, units) &&
-		py_handlers_link(&graph, handlers.bytes, handlers.size) && fill(&graph, out);
+	out->is_added = calloc(units, 1);
+	bool is_good = out->loop_at && out->is_after_yield && out->is_added &&
+		py_graph_make(&graph, instructions.bytes, units) && py_handlers_link(&graph, handlers.bytes, handlers.size) &&
+		fill(&graph, out);
 	py_graph_free(&graph);
 	if (!is_good)
 		py_bytecode_release(out);
@@ -427,8 +431,9 @@ void py_bytecode_release(struct py_bytecode *code)
 {
 	free(code->loop_at);
 	free(code->is_after_yield);
-	code->loop_at = code->is_after_yield = NULL;
-	code->unit_count = code->loop_count = code->store_count = code->exit_count = 0;
+	free(code->is_added);
+	code->loop_at = code->is_after_yield = code->is_added = NULL;
+	code->unit_count = code->loop_count = code->store_count = code->exit_count = code->gain_count = 0;
 }
 
 int py_bytecode_loop_at(const struct py_bytecode *code, int64_t offset)

@@ -13,7 +13,7 @@
 #include "src/sources/python/code/py_opcodes.h"
 
 enum { PY_CODE_LOOPS_MAX = 128, PY_STORES_MAX = 256, PY_EXITS_MAX = 32, PY_SUMS_MAX = 16, PY_NO_LOOP = -1 };
-enum { PY_OPERAND_NAMES = 4, PY_EXIT_SIDES = 2 };
+enum { PY_OPERAND_NAMES = 4, PY_EXIT_SIDES = 2, PY_GAINS_MAX = 32, PY_GAIN_CALLS = 4, PY_COUNTED_GAINS = 8 };
 #define PY_NO_INDEX UINT32_MAX
 /* In place of the index of a constant: an int itself, below 256. */
 #define PY_SMALL_INT UINT32_C(0x80000000)
@@ -109,6 +109,22 @@ struct py_sums {
 	struct py_reset resets[PY_SUMS_MAX];
 };
 
+/* `losses.append(loss.item())`, `running_loss += float(loss)`, in a loop: what py_gains.h finds before the names are
+ * known. */
+struct py_gain {
+	struct py_store into;   /* the list, or the sum; `added` is not set */
+	bool is_append;         /* to a list */
+	uint32_t method;        /* which appends, an index into co_names; PY_NO_INDEX: `+= [loss]` */
+	struct py_operand from; /* the variable that holds the loss, or leads to it */
+	size_t call_count;      /* methods of it that are called without arguments, indices into co_names */
+	uint32_t calls[PY_GAIN_CALLS];
+	uint32_t function; /* of which that is the argument, likewise; PY_NO_INDEX: none */
+	/* Of a sum to which each iteration adds once, and nothing in the loop assigns but constants, after that: 1 + which
+	 * bit of py_bytecode.is_added says whether it has; 0: of another. */
+	unsigned counted;
+	bool is_reset; /* it may be set to a constant after an addition */
+};
+
 /* A comparison of which one result ends its loop, without an exception, and the other one does not. */
 struct py_exit {
 	int loop;
@@ -124,11 +140,13 @@ struct py_bytecode {
 	/* By unit: 1 + the innermost loop, 0 = none; whether it follows the yield in a loop that yields once. */
 	unsigned char *loop_at;
 	unsigned char *is_after_yield;
+	unsigned char *is_added; /* bits, by unit: it follows that sum in its iteration */
 	bool is_generator;
-	size_t loop_count, store_count, exit_count;
+	size_t loop_count, store_count, exit_count, gain_count;
 	struct py_code_loop loops[PY_CODE_LOOPS_MAX];
 	struct py_store stores[PY_STORES_MAX];
 	struct py_exit exits[PY_EXITS_MAX];
+	struct py_gain gains[PY_GAINS_MAX];
 	struct py_sums sums;
 };
 

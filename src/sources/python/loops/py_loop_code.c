@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/sources/python/code/py_instructions.h"
+#include "src/sources/python/loops/py_loss_names.h"
 #include "src/sources/python/py_code.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
@@ -64,6 +65,7 @@ static void free_code(struct py_loop_code *code)
 	free(code->file);
 	free(code->loop_lines);
 	free(code->variables);
+	free(code->gains);
 	free(code->calls);
 	free(code->local_names);
 	free(code->sums);
@@ -209,36 +211,43 @@ bool py_loop_constant(const struct py_process *process, const struct py_loop_cod
 		py_int_read(process, found, out);
 }
 
+/* False: it has no name that can be read. */
+static bool read_variable(const struct py_process *process, const unsigned char *head, const struct py_loop_code *code,
+	const struct py_store *store, struct py_loop_variable *out)
+{
+	const struct offsets *offsets = offsets_of(process);
+	uint64_t tuple = code->names;
+	uint32_t index = store->index;
+	*out = (struct py_loop_variable){ .local = PY_NO_INDEX, .is_cell = store->role == PY_ROLE_STORE_CELL };
+	if (store->role == PY_ROLE_STORE_ATTRIBUTE || store->role == PY_ROLE_STORE_SUBSCRIPT)
+		return read_path(process, code, store, out);
+	if (store->role == PY_ROLE_STORE_FAST || out->is_cell) {
+		tuple = code->locals;
+		out->local = index;
+	}
+	if (out->is_cell && offsets->own_cells != PY_NOWHERE) {
+		uint64_t own = 0;
+		tuple = word_at(head, offsets->own_cells);
+		out->local += code->cells;
+		if (!remote_word(process->pid, tuple + TUPLE_SIZE, &own))
+			return false;
+		if (index >= own) {
+			tuple = word_at(head, offsets->free_cells);
+			index -= (uint32_t)own;
+		}
+	}
+	return py_loop_item(process, tuple, index, &out->key) &&
+		py_text_read(process, out->key, out->name, sizeof out->name);
+}
+
 /* A store whose variable has no name that can be read is left out. */
 static void find_variables(const struct py_process *process, const unsigned char *head, struct py_loop_code *code)
 {
-	const struct offsets *offsets = offsets_of(process);
 	size_t kept = 0;
 	for (size_t i = 0; i < code->bytecode->store_count; i++) {
 		const struct py_store *store = &code->bytecode->stores[i];
-		struct py_loop_variable variable = { .local = PY_NO_INDEX, .is_cell = store->role == PY_ROLE_STORE_CELL };
-		bool is_path = store->role == PY_ROLE_STORE_ATTRIBUTE || store->role == PY_ROLE_STORE_SUBSCRIPT;
-		uint64_t tuple = code->names;
-		uint32_t index = store->index;
-		if (store->role == PY_ROLE_STORE_FAST || variable.is_cell) {
-			tuple = code->locals;
-			variable.local = index;
-		}
-		if (variable.is_cell && offsets->own_cells != PY_NOWHERE) {
-			uint64_t own = 0;
-			tuple = word_at(head, offsets->own_cells);
-			variable.local += code->cells;
-			if (!remote_word(process->pid, tuple + TUPLE_SIZE, &own))
-				continue;
-			if (index >= own) {
-				tuple = word_at(head, offsets->free_cells);
-				index -= (uint32_t)own;
-			}
-		}
-		bool is_read = is_path ? read_path(process, code, store, &variable)
-							   : py_loop_item(process, tuple, index, &variable.key) &&
-				py_text_read(process, variable.key, variable.name, sizeof variable.name);
-		if (!is_read)
+		struct py_loop_variable variable;
+		if (!read_variable(process, head, code, store, &variable))
 			continue;
 		if (store->added.role == PY_ROLE_CONSTANT && !py_loop_constant(process, code, store->added.index, &variable.by))
 			variable.by = 0;
@@ -246,6 +255,21 @@ static void find_variables(const struct py_process *process, const unsigned char
 		code->variables[kept++] = variable;
 	}
 	code->bytecode->store_count = kept;
+}
+
+/* Those of losses. */
+static void find_gains(const struct py_process *process, const unsigned char *head, struct py_loop_code *code)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < code->bytecode->gain_count; i++) {
+		struct py_gain gain = code->bytecode->gains[i];
+		if (!py_loss_names_gain(process, code, &gain) ||
+			!read_variable(process, head, code, &gain.into, &code->gains[kept]) ||
+			py_loss_names_validation(code->gains[kept].name))
+			continue;
+		code->bytecode->gains[kept++] = gain;
+	}
+	code->bytecode->gain_count = kept;
 }
 
 static void find_names(const struct py_process *process, const unsigned char *head, struct py_loop_code *code)
@@ -325,12 +349,14 @@ static bool read_loops(const struct py_process *process, const unsigned char *he
 	out->bytecode = bytecode;
 	out->loop_lines = calloc(bytecode->loop_count, sizeof *out->loop_lines);
 	out->variables = calloc(bytecode->store_count + 1, sizeof *out->variables);
+	out->gains = calloc(bytecode->gain_count + 1, sizeof *out->gains);
 	out->calls = calloc(bytecode->loop_count, sizeof *out->calls);
 	out->local_names = calloc(out->local_count + 1, sizeof *out->local_names);
-	if (!has_sums || !out->loop_lines || !out->variables || !out->calls || !out->local_names)
+	if (!has_sums || !out->loop_lines || !out->variables || !out->gains || !out->calls || !out->local_names)
 		return false;
 	find_names(process, head, out);
 	find_variables(process, head, out);
+	find_gains(process, head, out);
 	for (size_t i = 0; i < bytecode->loop_count; i++)
 		find_call(process, out, &bytecode->loops[i].iterated, &out->calls[i]);
 	find_lines(process, out->address, out);

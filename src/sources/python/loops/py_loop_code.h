@@ -42,6 +42,7 @@ struct py_loop_code {
 	struct py_loop_call *calls;             /* of its loops */
 	char (*local_names)[PY_LOOP_NAME_SIZE]; /* "": unknown */
 	struct py_loop_variable *variables;     /* of its stores */
+	struct py_loop_variable *gains;         /* where its gains are */
 	struct py_sums *sums;                   /* NULL: there are none */
 };
 

@@ -319,7 +319,8 @@ bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *en
 
 /* -- losses -- */
 
-bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t frame_index, double *out)
+bool py_loop_loss(
+	struct py_loops *loops, const struct py_sample *sample, size_t frame_index, int line, struct py_loss *out)
 {
 	struct py_reading reading = { .loops = loops };
 	struct py_loop_frame frame;
@@ -330,7 +331,9 @@ bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t
 		!py_loop_frame_read(loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
 		return false;
 	reading.frame = &frame;
-	return py_losses_read(&reading, out);
+	if (code->bytecode->gain_count > 0)
+		py_loop_frame_classify(&loops->iterators.classes, &frame);
+	return py_losses_read(&reading, line, out);
 }
 
 bool py_loop_state_loss(struct py_loops *loops, const struct py_loop *state, double *out)

@@ -3,12 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/sources/python/loops/py_loop_view.h"
+#include "src/sources/python/loops/py_loss_names.h"
+#include "src/sources/python/loops/py_stack_entries.h"
 #include "src/sources/python/loops/py_variables.h"
 #include "src/sources/python/remote.h"
-
-/* Not of a validation, nor a sum of losses. */
-static const char *const loss_names[] = { "loss", "train_loss", "training_loss", "loss_val", "loss_value", "loss_item",
-	"loss_float", "lossf", "loss_f", "loss_scalar", "batch_loss", "step_loss", "cur_loss", "current_loss", NULL };
 
 /* AverageMeter, as ImageNet's example and timm have it: `val` is the newest. */
 static const char *const meter_names[] = { "losses", "losses_m", "loss_meter", "loss_m", "train_losses",
@@ -52,11 +51,13 @@ bool py_losses_float(const struct py_process *process, uint64_t slot, uint64_t o
 
 static bool can_be_loss(const struct py_loop_code *code, size_t store)
 {
-	return !code->bytecode->stores[store].is_sum && is_one_of(loss_names, code->variables[store].name);
+	return !code->bytecode->stores[store].is_sum && py_loss_names_has(code->variables[store].name);
 }
 
 bool py_losses_has(const struct py_loop_code *code)
 {
+	if (code->bytecode->gain_count > 0)
+		return true;
 	for (size_t i = 0; i < code->bytecode->store_count; i++)
 		if (can_be_loss(code, i))
 			return true;
@@ -80,16 +81,127 @@ static bool read_meter(struct py_reading *reading, double *out)
 	return false;
 }
 
-bool py_losses_read(struct py_reading *reading, double *out)
+/* -- what a loop gathers -- */
+
+enum { LIST_REFERENCES, LIST_TYPE, LIST_COUNT, LIST_ITEMS, LIST_WORDS, STORE_SIZE = 8 };
+
+/* The list is the same before and after, and so is its last item while that is read. */
+static bool read_last(const struct py_process *process, uint64_t list, double *out)
+{
+	uint64_t before[LIST_WORDS], after[LIST_WORDS], item;
+	if (!list || list % 8 || !remote_read(process->pid, list, before, sizeof before) ||
+		before[LIST_TYPE] != process->location.types[PY_LIST] || before[LIST_COUNT] == 0 ||
+		before[LIST_COUNT] > INT64_MAX / 8)
+		return false;
+	uint64_t slot = before[LIST_ITEMS] + 8 * (before[LIST_COUNT] - 1);
+	return remote_word(process->pid, slot, &item) && py_losses_float(process, slot, item, out) &&
+		remote_read(process->pid, list, after, sizeof after) &&
+		memcmp(before + LIST_TYPE, after + LIST_TYPE, (LIST_WORDS - LIST_TYPE) * sizeof *before) == 0;
+}
+
+/* Items that the loop has got: a DataLoader's own count, where its iterator is all that has one. */
+static bool count_items(struct py_reading *reading, int number, uint64_t *out)
+{
+	struct py_iterators *iterators = &reading->loops->iterators;
+	const struct py_loop_frame *frame = reading->frame;
+	struct py_loop loop = reading->base;
+	size_t entry;
+	uint64_t object;
+	if (!py_stack_entry_find(frame, number, &entry, &object))
+		return false;
+	loop.slot = py_loop_stack_slot(iterators->process, frame, entry);
+	if (!py_loop_guard_place(&loop.guards, frame, number, false) ||
+		!py_loop_guard_word(&loop.guards, loop.slot, object) ||
+		!py_iterator_measure(iterators, frame, entry, &frame->code->bytecode->loops[number], &loop))
+		return false;
+	if (loop.loader && !loop.has_position && loop.kind != PY_LOOP_ITERTOOLS)
+		return py_attributes_int(&iterators->attributes, loop.loader, "_num_yielded", out);
+	*out = loop.position;
+	return loop.has_position && py_loop_view(iterators, &loop) == PY_LOOP_GOOD && loop.position == *out;
+}
+
+enum phase { PHASE_UNKNOWN, PHASE_BEFORE, PHASE_ADDED };
+
+/* While the loop asks for its next item, the iteration that it is in is not known. */
+static enum phase phase_of(const struct py_loop_frame *frame, const struct py_gain *gain)
+{
+	const struct py_bytecode *bytecode = frame->code->bytecode;
+	const struct py_code_loop *loop = &bytecode->loops[gain->into.loop];
+	int64_t offset = frame->offset, store = gain->into.offset;
+	if (!py_bytecode_is_in(bytecode, offset, gain->into.loop) ||
+		(offset >= loop->offset && offset < loop->offset_end) || (offset >= store && offset < store + STORE_SIZE))
+		return PHASE_UNKNOWN;
+	return bytecode->is_added[offset / 2] >> (gain->counted - 1) & 1 ? PHASE_ADDED : PHASE_BEFORE;
+}
+
+/* In between it is in one iteration, on one side of the addition. A sum that may be reset after that is read before it.
+ */
+static bool read_sum(
+	struct py_reading *reading, const struct py_gain *gain, const struct py_loop *variable, struct py_loss *out)
+{
+	const struct py_process *process = reading->loops->iterators.process;
+	const struct py_loop_frame *frame = reading->frame;
+	struct py_reading after = *reading;
+	struct py_loop_frame again;
+	uint64_t count;
+	enum phase phase = phase_of(frame, gain);
+	if (phase == PHASE_UNKNOWN || (gain->is_reset && phase == PHASE_ADDED) ||
+		!count_items(reading, gain->into.loop, &out->count) ||
+		!py_losses_float(process, variable->slot, variable->guards.source, &out->value) ||
+		!py_loop_frame_read(process, &frame->at, frame->code, &again) || phase_of(&again, gain) != phase)
+		return false;
+	after.frame = &again;
+	py_loop_frame_classify(&reading->loops->iterators.classes, &again);
+	if (!count_items(&after, gain->into.loop, &count) || count != out->count)
+		return false;
+	out->count += phase == PHASE_ADDED;
+	out->is_sum = true;
+	out->is_reset = gain->is_reset;
+	out->slot = variable->slot;
+	return true;
+}
+
+static bool read_gain(struct py_reading *reading, size_t at, int line, struct py_loss *out)
 {
 	const struct py_loop_code *code = reading->frame->code;
-	int innermost = py_bytecode_loop_at(code->bytecode, reading->frame->offset);
-	for (size_t i = 0; i < code->bytecode->store_count && innermost != PY_NO_LOOP; i++) {
+	const struct py_gain *gain = &code->bytecode->gains[at];
+	struct py_loop variable = reading->base;
+	if (code->loop_lines[gain->into.loop] != line || !(gain->is_append || gain->counted) ||
+		!py_bytecode_is_in(code->bytecode, reading->frame->offset, gain->into.loop) ||
+		!py_variable_find(reading, &code->gains[at], &gain->into, &variable))
+		return false;
+	return gain->is_append ? read_last(reading->loops->iterators.process, variable.guards.source, &out->value)
+						   : read_sum(reading, gain, &variable, out);
+}
+
+/* A list first: its last item is of one batch. */
+static bool read_gains(struct py_reading *reading, int line, struct py_loss *out)
+{
+	const struct py_bytecode *bytecode = reading->frame->code->bytecode;
+	for (int is_append = 1; is_append >= 0; is_append--)
+		for (size_t i = 0; i < bytecode->gain_count; i++)
+			if (bytecode->gains[i].is_append == is_append && read_gain(reading, i, line, out))
+				return true;
+	return false;
+}
+
+static bool read_variable(struct py_reading *reading, double *out)
+{
+	const struct py_loop_code *code = reading->frame->code;
+	for (size_t i = 0; i < code->bytecode->store_count; i++) {
 		struct py_loop variable = reading->base;
 		if (can_be_loss(code, i) &&
 			py_variable_find(reading, &code->variables[i], &code->bytecode->stores[i], &variable) &&
 			py_losses_float(reading->loops->iterators.process, variable.slot, variable.guards.source, out))
 			return true;
 	}
-	return innermost != PY_NO_LOOP && read_meter(reading, out);
+	return false;
+}
+
+bool py_losses_read(struct py_reading *reading, int line, struct py_loss *out)
+{
+	*out = (struct py_loss){ .is_sum = false };
+	return py_bytecode_loop_at(reading->frame->code->bytecode, reading->frame->offset) != PY_NO_LOOP &&
+		(read_variable(reading, &out->value) || read_meter(reading, &out->value) ||
+			(line > 0 && read_gains(reading, line, out)));
 }

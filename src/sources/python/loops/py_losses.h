@@ -4,11 +4,10 @@
 
 #include "src/sources/python/loops/py_reading.h"
 
-/* Whether a loop of this code assigns a variable, or it has a meter, with the name of a loss. */
+/* Whether a loop of this code assigns a variable, or gathers, or it has a meter, with the name of a loss. */
 bool py_losses_has(const struct py_loop_code *code);
-/* The loss in a frame that is in a loop: of a variable, or the newest value of a meter. False: there is none, or NaN.
- */
-bool py_losses_read(struct py_reading *reading, double *out);
+/* As py_loop_loss, of a frame that was read. */
+bool py_losses_read(struct py_reading *reading, int line, struct py_loss *out);
 /* Reads the float at `object`, which `slot` holds. */
 bool py_losses_float(const struct py_process *process, uint64_t slot, uint64_t object, double *out);
 

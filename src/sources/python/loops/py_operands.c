@@ -135,16 +135,20 @@ bool py_operand_of_added(const struct py_graph *graph, int sum, struct py_operan
 /* `x.name += 1`: x, a copy of it, its attribute, the constant, the sum, both in the other order. `x["name"] += 1`: x
  * and the key, copies of them, the item, the constant, the sum, all three in the other order: by one instruction
  * to 3.10, since 3.11 by two, as both copies are made. */
-bool py_operand_of_sum(const struct py_graph *graph, int store, struct py_store *out)
+static int turns_of(const struct py_graph *graph, int store)
 {
-	bool is_item = graph->all[store].role == PY_ROLE_STORE_SUBSCRIPT;
-	int turns = is_item && graph->minor >= 11 ? 2 : 1, sum = store - turns - 1, read;
-	if (sum < 1 || !py_graph_adds_in_place(graph, sum) || !py_operand_of_added(graph, sum, &out->added, &read) ||
-		read < turns + 1)
-		return false;
-	int from = read - turns - 1;
+	return graph->all[store].role == PY_ROLE_STORE_SUBSCRIPT && graph->minor >= 11 ? 2 : 1;
+}
+
+int py_operand_sum_of(const struct py_graph *graph, int store) { return store - turns_of(graph, store) - 1; }
+
+bool py_operand_of_holder(const struct py_graph *graph, int store, int read, struct py_store *out)
+{
+	int from = read - turns_of(graph, store) - 1;
 	struct py_cursor cursor = { from, false };
-	if (is_item) {
+	if (from < 0)
+		return false;
+	if (graph->all[store].role == PY_ROLE_STORE_SUBSCRIPT) {
 		if (!is_subscript(graph, read) || !read_key(&graph->all[from], &out->index))
 			return false;
 		cursor.at--;
@@ -158,6 +162,13 @@ bool py_operand_of_sum(const struct py_graph *graph, int store, struct py_store 
 		if (py_graph_count_before(graph, at) != 1)
 			return false;
 	return true;
+}
+
+bool py_operand_of_sum(const struct py_graph *graph, int store, struct py_store *out)
+{
+	int sum = py_operand_sum_of(graph, store), read;
+	return sum >= 1 && py_graph_adds_in_place(graph, sum) && py_operand_of_added(graph, sum, &out->added, &read) &&
+		py_operand_of_holder(graph, store, read, out);
 }
 
 /* -- comparing -- */

@@ -20,6 +20,10 @@ bool py_operand_of_added(const struct py_graph *graph, int sum, struct py_operan
 /* Fills holder, index and added of `x.name += 1` and `x[key] += 1`, which the instruction ends. False: it is none of
  * these. */
 bool py_operand_of_sum(const struct py_graph *graph, int store, struct py_store *out);
+/* Where the sum of `x.name += …` and `x[key] += …` is, which this instruction ends. */
+int py_operand_sum_of(const struct py_graph *graph, int store);
+/* Fills holder and index of these; `read`: the instruction before what is added. */
+bool py_operand_of_holder(const struct py_graph *graph, int store, int read, struct py_store *out);
 /* Whether it is what the assignment assigns. */
 bool py_operand_is_stored(const struct py_operand *operand, const struct py_store *store);
 bool py_operand_is_same(const struct py_operand *a, const struct py_operand *b);
