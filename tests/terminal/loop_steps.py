@@ -469,7 +469,7 @@ def checks():
         add(SLEEPING, f'epochs of a cell, CPython {version}', agrees, path, 'cell_epochs')
     newest = max(pythons().items(), key=lambda one: [int(part) for part in one[0].split('.')])[1]
     add(SLEEPING, 'loss', a_loss_is_read_where_it_is_a_float, sys.executable)
-    for way, steps in (('listed', 1), ('summed', 15)):
+    for way, steps in (('listed', 1), ('summed', 15), ('reset', 15)):
         add(SLEEPING, f'losses, {way}', losses_are_those_of_the_program, newest, way, steps)
     add(SLEEPING, 'what a loop assigns', what_a_loop_assigns_counts_it, newest, 'plain')
     add(SLEEPING, 'calls of a tf.function', calls_of_a_tf_function_are_steps, newest)

@@ -1,8 +1,9 @@
 /* looping PID READ_US POLL_US [changes]: what py_loops reads of a process until it ends or standard input does, a line
  * for each loop that is read or polled, with the clock before and after: read BEFORE_NS AFTER_NS kind depth line
  * frame_index is_in_generator has_position is_relative position length frame object name function poll …the same,
- * reading in place of frame_index loss BEFORE_NS AFTER_NS value is_sum count and at the end what that cost: cost read NS poll NS
- * calls N, each the mean of one, of CPU time, and the median of the system calls of a read. */
+ * reading in place of frame_index loss BEFORE_NS AFTER_NS value is_sum count is_reset has_index index resets_before
+ * resets and at the end what that cost: cost read NS poll NS calls N, each the mean of one, of CPU time, and the median
+ * of the system calls of a read. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -110,8 +111,9 @@ static void read_loops(struct py_sampler *sampler, struct py_loops *loops)
 	}
 	before = now_of(CLOCK_MONOTONIC);
 	if (read_loss(loops, &loss))
-		fprintf(lines, "loss %" PRId64 " %" PRId64 " %.17g %d %" PRIu64 "\n", before, now_of(CLOCK_MONOTONIC),
-			loss.value, loss.is_sum, loss.count);
+		fprintf(lines, "loss %" PRId64 " %" PRId64 " %.17g %d %" PRIu64 " %d %d %" PRId64 " %" PRId64 " %" PRId64 "\n",
+			before, now_of(CLOCK_MONOTONIC), loss.value, loss.is_sum, loss.count, loss.is_reset, loss.has_index,
+			loss.index, loss.resets_before, loss.resets);
 }
 
 static void poll_loops(struct py_loops *loops)

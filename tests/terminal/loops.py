@@ -75,6 +75,7 @@ SINCE = {'wrapped.batched': 12, 'wrapped.pairwise': 10, 'wrapped.pairwise_enumer
 SHIFTED = {'ranges.used': 2, 'islices.from_five': 5}
 ELSEWHERE = {('extended.py', 3): 'extended.outer', ('extended.py', 7): 'extended.inner', ('module.py', 6): 'module.counter', ('module.py', 9): 'module.inner'}
 CALLS_MAX = {'nested': 15, 'zips': 25, 'states': 60, 'attributes': 100, 'hostile': 80}    # system calls of a read
+READ_US = {'summed': 1500}
 ATTRIBUTES = {'pbar.n': 'bars.pbar', 'shown._tasks[].completed': 'rich_bars.task', 'trainer.state.global_step': 'states.global_step'}
 
 
@@ -282,23 +283,30 @@ def reads_kind(python, kind, pause, minor, **more):
 def check_losses(losses, truth):
     series = Series(truth)
     assert len(losses) > 3, losses
-    for before, after, value, is_sum, _ in losses:
+    for before, after, value, is_sum, *_ in losses:
         assert not is_sum and value in series.possible(before, after), (value, series.possible(before, after))
 
 
+SUMMED = {0, 0.125, 0.25, 0.375, 0.5, 0.75}    # ways to add a loss
+
+
 def check_sums(losses, truth, pause):
-    """Between two readings of a pass the sum was added to as often as they say."""
-    known, pairs, last = {total: (of_pass, number) for _, (of_pass, number, total) in truth}, collections.Counter(), {}
-    for _, _, value, is_sum, count in losses:
+    """Between two readings of a pass the sum was added to as often as they say, and not reset if they say so."""
+    known, pairs, last = {total: (of_pass, number, *resets) for _, (of_pass, number, total, *resets) in truth}, collections.Counter(), {}
+    for _, _, value, is_sum, count, is_reset, has_index, index, resets_before, resets in losses:
         assert is_sum and (value in known or value in (0, 0.25, 0.5, 0.75)), value
         if value not in known:
             continue
-        of_pass, number = known[value]
-        if of_pass in last:
-            assert number - last[of_pass][0] == count - last[of_pass][1], (of_pass, number, count, last[of_pass])
-            pairs[of_pass % 1] += number > last[of_pass][0]
-        last[of_pass] = number, count
-    assert not pause or all(pairs[way] > 0 for way in (0, 0.25, 0.5, 0.75)), pairs
+        of_pass, number, *was_reset = known[value]
+        assert is_reset == (of_pass % 1 not in (0, 0.25)) and has_index == bool(was_reset), (of_pass, is_reset, has_index)
+        before = last.get(of_pass)
+        if before:
+            assert number - before[0] == count - before[1], (of_pass, number, count, before)
+            is_of_one = not has_index or (index - before[2] == count - before[1] and resets == before[3])
+            assert not is_of_one or was_reset == before[4], (of_pass, index, resets, before)
+            pairs[of_pass % 1] += number > before[0] and is_of_one
+        last[of_pass] = number, count, index, resets_before, was_reset
+    assert not pause or all(pairs[way] > 0 for way in SUMMED), pairs
 
 
 def refuses(python):
@@ -374,7 +382,7 @@ def tests():
                 found[f'{version}, changes'] = lambda path=path: counts_changes(path, 0.02)
                 found[f'{version}, changes, fast'] = lambda path=path: counts_changes(path, 0)
                 continue
-            found[f'{version}, {kind}'] = lambda path=path, kind=kind, minor=minor: reads_kind(path, kind, 0.0005, minor)
+            found[f'{version}, {kind}'] = lambda path=path, kind=kind, minor=minor: reads_kind(path, kind, 0.0005, minor, read_us=READ_US.get(kind, 8000))
             found[f'{version}, {kind}, fast'] = lambda path=path, kind=kind, minor=minor: reads_kind(path, kind, 0, minor, seconds=0.3, poll_us=300)
     return found
 

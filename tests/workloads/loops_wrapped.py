@@ -222,6 +222,22 @@ class Sums:
             log('summed.before', i)
             self.stats['loss'] += l.item()
             log('summed.loss', [self.passes + 0.75, i + 1, self.stats['loss']])
+        total, size = 0.0, 7
+        for i in range(30):
+            l = Number(random.random())
+            log('summed.before', i)
+            total += l.item()
+            log('summed.loss', [self.passes + 0.125, i + 1, total, i // 10])
+            if i % 10 == 9:
+                total = 0.0
+        for i in range(21):
+            l = Number(random.random())
+            log('summed.before', i)
+            total += l.item()
+            log('summed.loss', [self.passes + 0.375, i + 1, total, i // 7])
+            if (i + 1) % size == 0 and i > 0:
+                log('summed.before', i)
+                total = 0.0
         total, times, val_total = 0.1, 0.1, 0.1
         for i in range(10):
             l = Number(random.random())

@@ -13,18 +13,26 @@ static bool is_one_of(const char *function, const char (*functions)[PY_FUNCTION_
 	return false;
 }
 
+static bool was_not_reset(const struct py_loss *before, const struct py_loss *read)
+{
+	uint64_t added = read->count - before->count;
+	return !read->is_reset || added == 1 ||
+		(before->has_index && read->has_index && (uint64_t)read->index - (uint64_t)before->index == added &&
+			read->resets == before->resets_before);
+}
+
 /* The mean of what was added to a sum since it was last read. */
 static bool take_sum(struct stacks_loops *loops, uint64_t serial, const struct py_loss *read, double *out)
 {
-	struct stacks_sum before = loops->sum;
-	bool is_same = before.serial == serial && before.slot == read->slot;
+	struct py_loss before = loops->sum;
+	bool is_same = loops->sum_serial == serial && before.slot == read->slot;
 	if (is_same && before.count == read->count)
 		return false;
-	loops->sum = (struct stacks_sum){ serial, read->slot, read->count, read->value };
-	uint64_t added = read->count - before.count;
-	if (!is_same || read->count < before.count || (read->is_reset && added > 1) || !(read->value > before.value))
+	loops->sum = *read;
+	loops->sum_serial = serial;
+	if (!is_same || read->count < before.count || !was_not_reset(&before, read) || !(read->value > before.value))
 		return false;
-	*out = (read->value - before.value) / (double)added;
+	*out = (read->value - before.value) / (double)(read->count - before.count);
 	return true;
 }
 

@@ -91,12 +91,6 @@ struct stacks_why_at {
 	char file[48], function[48], package[48]; /* of the innermost frame; "": none */
 };
 
-/* Losses that the program has added, as last read. */
-struct stacks_sum {
-	uint64_t serial, slot, count; /* of the pass; as in struct py_loss */
-	double value;
-};
-
 struct stacks_loops {
 	struct py_loops *reader;
 	const char *wanted; /* FILE:LINE; NULL: pmtop chooses */
@@ -151,7 +145,8 @@ struct stacks_loops {
 		struct stacks_why_at at[STACKS_WHYS];
 	} why; /* no steps are inferred */
 	struct stacks_changes changes;
-	struct stacks_sum sum;
+	struct py_loss sum; /* of losses, as last read; of which pass */
+	uint64_t sum_serial;
 	struct py_counted emitted;
 };
 

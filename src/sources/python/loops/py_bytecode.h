@@ -109,6 +109,11 @@ struct py_sums {
 	struct py_reset resets[PY_SUMS_MAX];
 };
 
+/* `if i % 2000 == 1999` */
+struct py_period {
+	struct py_operand index, length, rest;
+};
+
 /* `losses.append(loss.item())`, `running_loss += float(loss)`, in a loop: what py_gains.h finds before the names are
  * known. */
 struct py_gain {
@@ -123,6 +128,8 @@ struct py_gain {
 	 * bit of py_bytecode.is_added says whether it has; 0: of another. */
 	unsigned counted;
 	bool is_reset; /* it may be set to a constant after an addition */
+	bool has_period;
+	struct py_period period; /* and then only under this condition */
 };
 
 /* A comparison of which one result ends its loop, without an exception, and the other one does not. */

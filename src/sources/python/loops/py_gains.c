@@ -2,6 +2,7 @@
 
 #include "src/sources/python/loops/py_assigned.h"
 #include "src/sources/python/loops/py_operands.h"
+#include "src/sources/python/loops/py_periods.h"
 
 /* Opcodes to 3.10; since 3.11 arguments of one of PY_ROLE_ADD. */
 enum { DIVIDE_10 = 27, DIVIDE_IN_PLACE_10 = 29, ADD = 0, DIVIDE = 11, DIVIDE_IN_PLACE = 24 };
@@ -188,9 +189,9 @@ static bool assigns(const struct py_graph *graph, int at, const struct py_store 
 }
 
 /* The marks: what follows the addition in its iteration. */
-static bool is_only_reset(
-	const struct py_graph *graph, const struct py_bytecode *code, const struct py_store *into, bool *is_reset)
+static bool is_only_reset(const struct py_graph *graph, const struct py_bytecode *code, struct py_gain *gain)
 {
+	const struct py_store *into = &gain->into;
 	int distance = distance_of_constant(into);
 	for (int i = distance; i < (int)graph->count; i++) {
 		uint32_t offset = 2 * graph->all[i].begin;
@@ -200,7 +201,8 @@ static bool is_only_reset(
 		if (!graph->marks[i] || graph->all[i].role != into->role ||
 			(value != PY_ROLE_CONSTANT && value != PY_ROLE_SMALL_INT))
 			return false;
-		*is_reset = true;
+		gain->has_period = !gain->is_reset && py_period_find(graph, i, &gain->period);
+		gain->is_reset = true;
 	}
 	return true;
 }
@@ -236,7 +238,7 @@ static void count_sum(struct py_graph *graph, struct py_bytecode *code, struct p
 		!py_assigned_is_in_each(graph, loop, into) || (into->holder.role && is_holder_stored(code, gain)))
 		return;
 	py_graph_mark_ahead(graph, at, header);
-	if (!is_only_reset(graph, code, into, &gain->is_reset))
+	if (!is_only_reset(graph, code, gain))
 		return;
 	for (size_t i = 0; i < graph->count; i++)
 		for (uint32_t unit = graph->all[i].begin; graph->marks[i] && unit < graph->all[i].end; unit++)

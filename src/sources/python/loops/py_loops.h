@@ -141,6 +141,10 @@ struct py_loss {
 	bool is_sum;          /* of the losses of the pass so far: what follows is of it */
 	bool is_reset;        /* the loop, or what it calls, may reset it: only the difference of one addition is a loss */
 	uint64_t slot, count; /* where it is; how often it was added to, since an unknown moment of the pass */
+	/* But if the index advances with each addition, it was not reset between two readings of which the second one has
+	 * the same `resets` as the first one has `resets_before`. */
+	bool has_index;
+	int64_t index, resets_before, resets;
 };
 
 struct py_process;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/sources/python/loops/py_bounds.h"
 #include "src/sources/python/loops/py_loop_view.h"
 #include "src/sources/python/loops/py_loss_names.h"
 #include "src/sources/python/loops/py_stack_entries.h"
@@ -134,6 +135,22 @@ static enum phase phase_of(const struct py_loop_frame *frame, const struct py_ga
 	return bytecode->is_added[offset / 2] >> (gain->counted - 1) & 1 ? PHASE_ADDED : PHASE_BEFORE;
 }
 
+static int64_t floor_of(int64_t dividend, int64_t divisor) { return dividend / divisor - (dividend % divisor < 0); }
+
+/* The iteration in progress may have advanced the index, or do so before it compares it. */
+static void read_index(struct py_reading *reading, const struct py_period *period, struct py_loss *out)
+{
+	struct py_iterators *iterators = &reading->loops->iterators;
+	int64_t length, rest;
+	if (!py_bound_operand(iterators, reading->frame, &period->index, &out->index) ||
+		!py_bound_operand(iterators, reading->frame, &period->length, &length) ||
+		!py_bound_operand(iterators, reading->frame, &period->rest, &rest) || length < 1)
+		return;
+	out->has_index = true;
+	out->resets_before = floor_of(out->index - 1 - rest, length);
+	out->resets = floor_of(out->index - rest, length);
+}
+
 /* In between it is in one iteration, on one side of the addition. A sum that may be reset after that is read before it.
  */
 static bool read_sum(
@@ -145,6 +162,8 @@ static bool read_sum(
 	struct py_loop_frame again;
 	uint64_t count;
 	enum phase phase = phase_of(frame, gain);
+	if (gain->has_period)
+		read_index(reading, &gain->period, out);
 	if (phase == PHASE_UNKNOWN || (gain->is_reset && phase == PHASE_ADDED) ||
 		!count_items(reading, gain->into.loop, &out->count) ||
 		!py_losses_float(process, variable->slot, variable->guards.source, &out->value) ||
