@@ -134,7 +134,7 @@ static void sample_all(int fd, unsigned per_mille, struct seen *seen)
 
 static void read_loops(struct py_loops *loops, const struct py_sample *sample, struct seen *seen)
 {
-	struct py_loop found[PY_LOOPS_MAX];
+	struct py_loop found[PY_LOOPS_MAX] = { 0 };
 	struct py_loss loss;
 	size_t count = py_loops_read(loops, sample, found, PY_LOOPS_MAX);
 	for (size_t i = 0; i < count; i++) {
@@ -145,7 +145,8 @@ static void read_loops(struct py_loops *loops, const struct py_sample *sample, s
 		int around[LOOPS_AROUND];
 		size_t depth = py_loops_around(loops, &sample->sites[i], around, LOOPS_AROUND);
 		for (size_t k = 0; k <= depth; k++)
-			py_loop_loss(loops, sample, i, k < depth ? around[k] : 0, &loss);
+			py_loop_loss(loops, sample, i,
+				&(struct py_steps_at){ true, k < depth ? around[k] : 0, k < depth ? 0 : found[0].loader }, &loss);
 	}
 }
 

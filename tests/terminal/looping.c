@@ -83,7 +83,8 @@ static bool read_loss(struct py_loops *loops, struct py_loss *out)
 	int around[8];
 	for (size_t i = 0; i < sample.count; i++) {
 		size_t depth = py_loops_around(loops, &sample.sites[i], around, 8);
-		if (py_loop_loss(loops, &sample, i, depth > 0 ? around[depth - 1] : 0, out))
+		const struct py_steps_at at = { true, depth > 0 ? around[depth - 1] : 0, 0 };
+		if (py_loop_loss(loops, &sample, i, &at, out))
 			return true;
 	}
 	return false;

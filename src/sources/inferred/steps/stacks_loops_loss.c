@@ -40,19 +40,15 @@ bool stacks_loops_loss(struct stacks_loops *loops, const struct py_process *proc
 	const struct py_counted *pass, const char (*functions)[PY_FUNCTION_SIZE], size_t function_count, double *out)
 {
 	const struct py_loop *steps = loops->is_running ? &loops->steps->loop : NULL;
-	uint64_t code = steps ? steps->code
-		: pass            ? pass->code
-						  : 0,
-			 serial = steps ? loops->serial
-		: pass              ? pass->serial
-							: 0;
-	int line = steps ? steps->loop_line : pass ? pass->line : 0;
+	uint64_t serial = steps ? loops->serial : pass ? pass->serial : 0, iterator = pass && !steps ? pass->iterator : 0;
 	struct py_loss loss;
 	for (size_t i = 0; i < sample->count; i++) {
 		const struct py_site *site = &sample->sites[i];
-		bool has_steps =
-			(steps && site->code == code) || is_one_of(site->known->code.function, functions, function_count);
-		if (!has_steps || !py_loop_loss(loops->reader, sample, i, site->code == code ? line : 0, &loss))
+		bool is_code = steps && site->code == steps->code;
+		const struct py_steps_at at = { is_code || is_one_of(site->known->code.function, functions, function_count),
+			is_code ? steps->loop_line : 0, iterator };
+		if ((!at.is_function && !(iterator && py_loops_gather_loss(loops->reader, site->code))) ||
+			!py_loop_loss(loops->reader, sample, i, &at, &loss))
 			continue;
 		*out = loss.value;
 		return !loss.is_sum || take_sum(loops, serial, &loss, out);

@@ -418,6 +418,11 @@ const struct py_loop_code *py_loop_code_checked(struct py_loop_codes *codes, uin
 	return code && is_current(codes->process, code) ? code : NULL;
 }
 
+const struct py_loop_code *py_loop_code_read_before(const struct py_loop_codes *codes, uint64_t address)
+{
+	return codes->table[slot_of(codes, address)];
+}
+
 const struct py_loop_code *py_loop_code_known(const struct py_loop_codes *codes, uint64_t address, uint64_t lines)
 {
 	const struct py_loop_code *code = codes->table[slot_of(codes, address)];

@@ -70,6 +70,8 @@ void py_loop_codes_check(struct py_loop_codes *codes, const uint64_t *addresses,
 const struct py_loop_code *py_loop_code_get(struct py_loop_codes *codes, uint64_t address);
 /* As py_loop_code_get, for one that was not checked. NULL also: another one has replaced it. */
 const struct py_loop_code *py_loop_code_checked(struct py_loop_codes *codes, uint64_t address);
+/* NULL: it was not read yet. Another one may have replaced it. */
+const struct py_loop_code *py_loop_code_read_before(const struct py_loop_codes *codes, uint64_t address);
 /* NULL: it was not read yet, or had another line table. */
 const struct py_loop_code *py_loop_code_known(const struct py_loop_codes *codes, uint64_t address, uint64_t lines);
 /* False: the frame is gone, runs something else, or keeps changing. */

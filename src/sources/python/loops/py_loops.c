@@ -319,8 +319,14 @@ bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *en
 
 /* -- losses -- */
 
-bool py_loop_loss(
-	struct py_loops *loops, const struct py_sample *sample, size_t frame_index, int line, struct py_loss *out)
+bool py_loops_gather_loss(const struct py_loops *loops, uint64_t code)
+{
+	const struct py_loop_code *known = py_loop_code_read_before(loops->iterators.codes, code);
+	return known && known->bytecode && known->bytecode->gain_count > 0;
+}
+
+bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t frame_index,
+	const struct py_steps_at *at, struct py_loss *out)
 {
 	struct py_reading reading = { .loops = loops };
 	struct py_loop_frame frame;
@@ -333,7 +339,7 @@ bool py_loop_loss(
 	reading.frame = &frame;
 	if (code->bytecode->gain_count > 0)
 		py_loop_frame_classify(&loops->iterators.classes, &frame);
-	return py_losses_read(&reading, line, out);
+	return py_losses_read(&reading, at, out);
 }
 
 bool py_loop_state_loss(struct py_loops *loops, const struct py_loop *state, double *out)

@@ -136,6 +136,14 @@ struct py_loop_bound {
 	uint64_t outer_end; /* the same from one that ends a loop around that; 0 = unknown */
 };
 
+/* Where a frame has the steps: a function with their loop; the line of that loop, 0 = unknown; and the DataLoader's
+ * iterator that it iterates over, 0 = unknown. */
+struct py_steps_at {
+	bool is_function;
+	int line;
+	uint64_t iterator;
+};
+
 struct py_loss {
 	double value;
 	bool is_sum;          /* of the losses of the pass so far: what follows is of it */
@@ -199,11 +207,13 @@ bool py_loop_bound(struct py_loops *loops, const struct py_loop *loop, uint64_t 
 bool py_loops_sums(struct py_loops *loops, const struct py_loop *compared, uint64_t code, uint64_t ip, bool *is_before);
 /* An int attribute of this object that is named as the number of epochs: "max_epochs"; 0 = it has none. */
 uint64_t py_loops_epochs(struct py_loops *loops, uint64_t object);
-/* The loss in a sampled frame that is in a loop: of a float variable that a loop of it assigns, and whose name is that
- * of a loss ("loss", "train_loss", "lossf"), or the newest value of a meter; or else what the loop at this line
- * gathers, 0 = none: the last item of a list, or a sum. False: there is none, or it is NaN. */
-bool py_loop_loss(
-	struct py_loops *loops, const struct py_sample *sample, size_t frame_index, int line, struct py_loss *out);
+/* The loss in a sampled frame that is in a loop: of a float variable that a loop of it assigns, and whose name is that of
+ * a loss ("loss", "train_loss", "lossf"), or the newest value of a meter; or else what the loop of the steps gathers:
+ * the last item of a list, or a sum. False: there is none, or it is NaN. */
+bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t frame_index,
+	const struct py_steps_at *at, struct py_loss *out);
+/* Whether a loop of this code gathers losses, if the code was read before. */
+bool py_loops_gather_loss(const struct py_loops *loops, uint64_t code);
 /* The loss that a trainer's state has logged last (transformers). */
 bool py_loop_state_loss(struct py_loops *loops, const struct py_loop *state, double *out);
 

@@ -100,20 +100,31 @@ static bool read_last(const struct py_process *process, uint64_t list, double *o
 		memcmp(before + LIST_TYPE, after + LIST_TYPE, (LIST_WORDS - LIST_TYPE) * sizeof *before) == 0;
 }
 
+/* What the loop iterates over. */
+static bool find_loop(struct py_reading *reading, int number, struct py_loop *out)
+{
+	struct py_iterators *iterators = &reading->loops->iterators;
+	const struct py_loop_frame *frame = reading->frame;
+	size_t entry;
+	uint64_t object;
+	*out = reading->base;
+	if (!py_stack_entry_find(frame, number, &entry, &object))
+		return false;
+	out->slot = py_loop_stack_slot(iterators->process, frame, entry);
+	out->loader = frame->classes[frame->local_count + entry] == PY_CLASS_LOADER ? object : 0;
+	if (out->loader)
+		return true;
+	return py_loop_guard_place(&out->guards, frame, number, false) &&
+		py_loop_guard_word(&out->guards, out->slot, object) &&
+		py_iterator_measure(iterators, frame, entry, &frame->code->bytecode->loops[number], out);
+}
+
 /* Items that the loop has got: a DataLoader's own count, where its iterator is all that has one. */
 static bool count_items(struct py_reading *reading, int number, uint64_t *out)
 {
 	struct py_iterators *iterators = &reading->loops->iterators;
-	const struct py_loop_frame *frame = reading->frame;
-	struct py_loop loop = reading->base;
-	size_t entry;
-	uint64_t object;
-	if (!py_stack_entry_find(frame, number, &entry, &object))
-		return false;
-	loop.slot = py_loop_stack_slot(iterators->process, frame, entry);
-	if (!py_loop_guard_place(&loop.guards, frame, number, false) ||
-		!py_loop_guard_word(&loop.guards, loop.slot, object) ||
-		!py_iterator_measure(iterators, frame, entry, &frame->code->bytecode->loops[number], &loop))
+	struct py_loop loop;
+	if (!find_loop(reading, number, &loop))
 		return false;
 	if (loop.loader && !loop.has_position && loop.kind != PY_LOOP_ITERTOOLS)
 		return py_attributes_int(&iterators->attributes, loop.loader, "_num_yielded", out);
@@ -180,26 +191,33 @@ static bool read_sum(
 	return true;
 }
 
-static bool read_gain(struct py_reading *reading, size_t at, int line, struct py_loss *out)
+static bool has_steps(struct py_reading *reading, int number, const struct py_steps_at *at)
+{
+	struct py_loop loop;
+	return py_bytecode_is_in(reading->frame->code->bytecode, reading->frame->offset, number) &&
+		((at->line > 0 && reading->frame->code->loop_lines[number] == at->line) ||
+			(at->iterator && find_loop(reading, number, &loop) && loop.loader == at->iterator));
+}
+
+static bool read_gain(struct py_reading *reading, size_t number, const struct py_steps_at *at, struct py_loss *out)
 {
 	const struct py_loop_code *code = reading->frame->code;
-	const struct py_gain *gain = &code->bytecode->gains[at];
+	const struct py_gain *gain = &code->bytecode->gains[number];
 	struct py_loop variable = reading->base;
-	if (code->loop_lines[gain->into.loop] != line || !(gain->is_append || gain->counted) ||
-		!py_bytecode_is_in(code->bytecode, reading->frame->offset, gain->into.loop) ||
-		!py_variable_find(reading, &code->gains[at], &gain->into, &variable))
+	if (!(gain->is_append || gain->counted) || !has_steps(reading, gain->into.loop, at) ||
+		!py_variable_find(reading, &code->gains[number], &gain->into, &variable))
 		return false;
 	return gain->is_append ? read_last(reading->loops->iterators.process, variable.guards.source, &out->value)
 						   : read_sum(reading, gain, &variable, out);
 }
 
 /* A list first: its last item is of one batch. */
-static bool read_gains(struct py_reading *reading, int line, struct py_loss *out)
+static bool read_gains(struct py_reading *reading, const struct py_steps_at *at, struct py_loss *out)
 {
 	const struct py_bytecode *bytecode = reading->frame->code->bytecode;
 	for (int is_append = 1; is_append >= 0; is_append--)
 		for (size_t i = 0; i < bytecode->gain_count; i++)
-			if (bytecode->gains[i].is_append == is_append && read_gain(reading, i, line, out))
+			if (bytecode->gains[i].is_append == is_append && read_gain(reading, i, at, out))
 				return true;
 	return false;
 }
@@ -217,10 +235,10 @@ static bool read_variable(struct py_reading *reading, double *out)
 	return false;
 }
 
-bool py_losses_read(struct py_reading *reading, int line, struct py_loss *out)
+bool py_losses_read(struct py_reading *reading, const struct py_steps_at *at, struct py_loss *out)
 {
 	*out = (struct py_loss){ .is_sum = false };
 	return py_bytecode_loop_at(reading->frame->code->bytecode, reading->frame->offset) != PY_NO_LOOP &&
-		(read_variable(reading, &out->value) || read_meter(reading, &out->value) ||
-			(line > 0 && read_gains(reading, line, out)));
+		((at->is_function && (read_variable(reading, &out->value) || read_meter(reading, &out->value))) ||
+			read_gains(reading, at, out));
 }
