@@ -1,5 +1,5 @@
 """A loss that is a float now and then, as of loss.item() in each tenth step; in a list; or only in a sum, which begins anew with each epoch of 200 steps, or
-after each 50 steps. The losses of an evaluation between are larger."""
+after each 50 steps."""
 import random
 import sys
 import time
@@ -42,7 +42,8 @@ def summed():
             running_loss += l
             times += l * 32
             step(200 * epoch + number + 1, epoch + 1, l)
-        running_loss /= 200
+        train_loss = running_loss / 200
+    return train_loss
 
 
 def reset():

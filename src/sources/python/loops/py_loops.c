@@ -337,7 +337,7 @@ bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t
 		!py_loop_frame_read(loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
 		return false;
 	reading.frame = &frame;
-	if (code->bytecode->gain_count > 0)
+	if (at->iterator || code->bytecode->gain_count > 0)
 		py_loop_frame_classify(&loops->iterators.classes, &frame);
 	return py_losses_read(&reading, at, out);
 }

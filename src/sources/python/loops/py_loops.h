@@ -207,9 +207,9 @@ bool py_loop_bound(struct py_loops *loops, const struct py_loop *loop, uint64_t 
 bool py_loops_sums(struct py_loops *loops, const struct py_loop *compared, uint64_t code, uint64_t ip, bool *is_before);
 /* An int attribute of this object that is named as the number of epochs: "max_epochs"; 0 = it has none. */
 uint64_t py_loops_epochs(struct py_loops *loops, uint64_t object);
-/* The loss in a sampled frame that is in a loop: of a float variable that a loop of it assigns, and whose name is that of
- * a loss ("loss", "train_loss", "lossf"), or the newest value of a meter; or else what the loop of the steps gathers:
- * the last item of a list, or a sum. False: there is none, or it is NaN. */
+/* The loss in a sampled frame that is in a loop: of a float variable that a loop of it assigns, and whose name is that
+ * of a loss ("loss", "train_loss", "lossf"), or the newest value of a meter; or else what the loop of the steps
+ * gathers: the last item of a list, or a sum. False: there is none, or it is NaN. */
 bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t frame_index,
 	const struct py_steps_at *at, struct py_loss *out);
 /* Whether a loop of this code gathers losses, if the code was read before. */

@@ -191,20 +191,25 @@ static bool read_sum(
 	return true;
 }
 
-static bool has_steps(struct py_reading *reading, int number, const struct py_steps_at *at)
+/* The loop around the current instruction that has the steps. */
+static int find_steps(struct py_reading *reading, const struct py_steps_at *at)
 {
+	const struct py_loop_code *code = reading->frame->code;
+	int number = py_bytecode_loop_at(code->bytecode, reading->frame->offset);
 	struct py_loop loop;
-	return py_bytecode_is_in(reading->frame->code->bytecode, reading->frame->offset, number) &&
-		((at->line > 0 && reading->frame->code->loop_lines[number] == at->line) ||
-			(at->iterator && find_loop(reading, number, &loop) && loop.loader == at->iterator));
+	for (; number != PY_NO_LOOP; number = code->bytecode->loops[number].parent)
+		if ((at->line > 0 && code->loop_lines[number] == at->line) ||
+			(at->iterator && find_loop(reading, number, &loop) && loop.loader == at->iterator))
+			break;
+	return number;
 }
 
-static bool read_gain(struct py_reading *reading, size_t number, const struct py_steps_at *at, struct py_loss *out)
+static bool read_gain(struct py_reading *reading, size_t number, int steps, struct py_loss *out)
 {
 	const struct py_loop_code *code = reading->frame->code;
 	const struct py_gain *gain = &code->bytecode->gains[number];
 	struct py_loop variable = reading->base;
-	if (!(gain->is_append || gain->counted) || !has_steps(reading, gain->into.loop, at) ||
+	if (!(gain->is_append || gain->counted) || gain->into.loop != steps ||
 		!py_variable_find(reading, &code->gains[number], &gain->into, &variable))
 		return false;
 	return gain->is_append ? read_last(reading->loops->iterators.process, variable.guards.source, &out->value)
@@ -212,23 +217,32 @@ static bool read_gain(struct py_reading *reading, size_t number, const struct py
 }
 
 /* A list first: its last item is of one batch. */
-static bool read_gains(struct py_reading *reading, const struct py_steps_at *at, struct py_loss *out)
+static bool read_gains(struct py_reading *reading, int steps, struct py_loss *out)
 {
 	const struct py_bytecode *bytecode = reading->frame->code->bytecode;
 	for (int is_append = 1; is_append >= 0; is_append--)
 		for (size_t i = 0; i < bytecode->gain_count; i++)
-			if (bytecode->gains[i].is_append == is_append && read_gain(reading, i, at, out))
+			if (bytecode->gains[i].is_append == is_append && read_gain(reading, i, steps, out))
 				return true;
 	return false;
 }
 
-static bool read_variable(struct py_reading *reading, double *out)
+static bool is_within(const struct py_bytecode *bytecode, int loop, int around)
+{
+	while (loop != PY_NO_LOOP && loop != around)
+		loop = bytecode->loops[loop].parent;
+	return loop == around;
+}
+
+/* What a loop around this one assigns is of a whole epoch: `train_loss = running_loss / len(loader)`. */
+static bool read_variable(struct py_reading *reading, int within, double *out)
 {
 	const struct py_loop_code *code = reading->frame->code;
 	for (size_t i = 0; i < code->bytecode->store_count; i++) {
 		struct py_loop variable = reading->base;
-		if (can_be_loss(code, i) &&
-			py_variable_find(reading, &code->variables[i], &code->bytecode->stores[i], &variable) &&
+		const struct py_store *store = &code->bytecode->stores[i];
+		if (can_be_loss(code, i) && is_within(code->bytecode, store->loop, within) &&
+			py_variable_find(reading, &code->variables[i], store, &variable) &&
 			py_losses_float(reading->loops->iterators.process, variable.slot, variable.guards.source, out))
 			return true;
 	}
@@ -237,8 +251,13 @@ static bool read_variable(struct py_reading *reading, double *out)
 
 bool py_losses_read(struct py_reading *reading, const struct py_steps_at *at, struct py_loss *out)
 {
+	int innermost = py_bytecode_loop_at(reading->frame->code->bytecode, reading->frame->offset);
+	int steps = find_steps(reading, at);
 	*out = (struct py_loss){ .is_sum = false };
-	return py_bytecode_loop_at(reading->frame->code->bytecode, reading->frame->offset) != PY_NO_LOOP &&
-		((at->is_function && (read_variable(reading, &out->value) || read_meter(reading, &out->value))) ||
-			read_gains(reading, at, out));
+	if (innermost == PY_NO_LOOP || (at->line > 0 && steps == PY_NO_LOOP))
+		return false;
+	return (at->is_function &&
+			   (read_variable(reading, steps == PY_NO_LOOP ? innermost : steps, &out->value) ||
+				   read_meter(reading, &out->value))) ||
+		(steps != PY_NO_LOOP && read_gains(reading, steps, out));
 }
