@@ -119,9 +119,8 @@ static bool have_steps(struct stacks_loaders *loaders, const struct py_counted *
 }
 
 static void note_loss(struct stacks_loaders *loaders, const struct py_process *process, const struct py_sample *sample,
-	const struct py_counted *live, size_t live_count, int64_t now_ns)
+	const struct py_counted *training, int64_t now_ns)
 {
-	const struct py_counted *pass = NULL;
 	const struct stacks_evidence *evidence = &loaders->evidence;
 	char functions[STACKS_KNOWN_MAX][PY_FUNCTION_SIZE];
 	size_t count = 0;
@@ -132,11 +131,8 @@ static void note_loss(struct stacks_loaders *loaders, const struct py_process *p
 	for (size_t i = 0; i < evidence->known_count; i++)
 		if (evidence->known[i].verdict == STACKS_TRAINS)
 			memcpy(functions[count++], evidence->known[i].function, sizeof functions[0]);
-	for (size_t i = 0; i < live_count; i++)
-		if (live[i].serial == loaders->training_serial)
-			pass = &live[i];
 	if (stacks_loops_loss(
-			loaders->loops, process, sample, pass, (const char(*)[PY_FUNCTION_SIZE])functions, count, &loss))
+			loaders->loops, process, sample, training, (const char(*)[PY_FUNCTION_SIZE])functions, count, &loss))
 		loaders->loss = loss;
 }
 
@@ -160,14 +156,6 @@ void stacks_loaders_list(const struct stacks_loaders *loaders, int32_t pid, stru
 		out->pid = 0;
 	else if (loaders->loops && (wanted == pid || (wanted == LOOPS_OF_ANY && (!out->count || out->pid == pid))))
 		stacks_loops_list(loaders->loops, pid, out);
-}
-
-static void note_training_loader(
-	struct stacks_loaders *loaders, const struct py_sample *sample, const struct py_counted *live, size_t count)
-{
-	for (size_t i = 0; i < count && loaders->loops; i++)
-		if (live[i].serial == loaders->training_serial && live[i].serial != loaders->spanning)
-			stacks_loops_note_loader(loaders->loops, &live[i], sample);
 }
 
 /* One function may run both: run_epoch(batches, is_training). */
@@ -201,14 +189,18 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	bool is_new = is_found && !loop_trains(loaders) && have_steps(loaders, live, count, now_ns);
 	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
 	stacks_evidence_note(&loaders->evidence, sample, live, count, now_ns);
-	note_training_loader(loaders, sample, live, count);
+	const struct py_counted *training = NULL;
+	for (size_t i = 0; i < count; i++)
+		training = live[i].serial == loaders->training_serial ? &live[i] : training;
+	if (training && training->serial != loaders->spanning && loaders->loops)
+		stacks_loops_note_loader(loaders->loops, training, sample);
 	note_loop_evidence(loaders, sample, now_ns);
 	if (loaders->loops)
 		stacks_loops_note(loaders->loops, sample, lines, owner, has_loader, now_ns);
 	loaders->is_other |= loaders->loops && stacks_loops_is_other(loaders->loops);
 	if (!has_loader && !(loaders->loops && stacks_loops_chosen(loaders->loops, &loop)))
 		return;
-	note_loss(loaders, py_sampler_process(sampler), sample, live, count, now_ns);
+	note_loss(loaders, py_sampler_process(sampler), sample, training, now_ns);
 	loaders->poll_ns = loaders->poll_ns == INT64_MAX ? now_ns : loaders->poll_ns;
 	loaders->boost_until_ns = has_loader || stacks_loops_is_running(loaders->loops) ? 0 : loaders->boost_until_ns;
 }
