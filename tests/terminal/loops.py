@@ -66,6 +66,7 @@ EXPECTED = {
     'meters': {'range': ('range', 0, 20)},
     'listed': {'range': ('range', 0, 20)},
     'summed': {'range': ('range', 0, 20)},
+    'numbers': {'range': ('range', 1, 10)},
 }
 # Since 3.12 a range iterator does not say where it began, and the code tells it only where it is a call with a constant.
 RELATIVE_SINCE_12 = {'ranges': {'of_iter', 'of_choice', 'used'}, 'comprehensions': set(), 'generators': {'expression'}}
@@ -274,8 +275,11 @@ def reads_kind(python, kind, pause, minor, **more):
     assert not [one for one in seen if one.is_in_generator and one.kind != 'int' and not is_loop_line(one)], 'the line is of another file'
     if kind == 'hostile':
         assert not [one for one in seen if one.kind in ('progress', 'state') and is_good(one)]
-    if kind in ('losses', 'meters', 'listed') and pause:
+    if kind in ('losses', 'meters', 'listed', 'numbers') and pause:
         check_losses(losses, truth[f'{kind}.loss'])
+    if kind == 'numbers' and pause:
+        doubles = {1 / (i + 3) for i in range(10)}
+        assert {value in doubles for _, _, value, *_ in losses if value != 0.5 and value != 0.25 and value != 0.125} == {True, False}, losses
     if kind == 'summed':
         check_sums(losses, truth['summed.loss'], pause)
 
@@ -367,6 +371,8 @@ def tests():
         found['bars of tqdm'] = lambda: reads_kind(TORCH, 'bars', 0.0005, int(minor_of(TORCH)), environment=dict(ENVIRONMENT, REAL_TQDM='1'))
     if os.path.exists(TORCH) and 'rich_bars' in wanted:
         found['bars of rich'] = lambda: reads_kind(TORCH, 'rich_bars', 0.0005, int(minor_of(TORCH)))
+    if os.path.exists(TORCH) and 'numbers' in wanted:
+        found['numbers of NumPy'] = lambda: reads_kind(TORCH, 'numbers', 0.0005, int(minor_of(TORCH)))
     for version, path in pythons().items():
         minor = int(version.split('.')[1])
         if not version.startswith(os.environ.get('PYTHONS', '3.')):
@@ -376,7 +382,7 @@ def tests():
             continue
         found[f'{version}, opcodes'] = lambda path=path, minor=minor: knows_opcodes(path, minor)
         for kind in wanted:
-            if kind == 'rich_bars':
+            if kind in ('rich_bars', 'numbers'):
                 continue
             if kind == 'changes':
                 found[f'{version}, changes'] = lambda path=path: counts_changes(path, 0.02)

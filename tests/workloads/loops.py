@@ -543,7 +543,7 @@ ELSEWHERE = {'irregular': lambda: loops_generators.irregular(log), 'gathers': la
 def main():
     global PAUSE
     sums = loops_wrapped.Sums(log)
-    ELSEWHERE.update(listed=lambda: loops_wrapped.Lists(log).run(), summed=sums.run)
+    ELSEWHERE.update(listed=lambda: loops_wrapped.Lists(log).run(), summed=sums.run, numbers=lambda: loops_wrapped.numbers(log))
     kind = {**{function.__name__: function for function in KINDS}, **ELSEWHERE}[sys.argv[1]]
     PAUSE = float(sys.argv[3]) if len(sys.argv) > 3 else PAUSE
     print('ready', flush=True)

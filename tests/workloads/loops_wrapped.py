@@ -253,3 +253,15 @@ class Sums:
             cost = l / 3
             total += cost
             log('summed.range', 0)
+
+
+def numbers(log):
+    """Losses that are NumPy's numbers; a third kind is none that pmtop reads."""
+    import numpy
+    for kind in (numpy.float64, numpy.float32, numpy.float16):
+        loss = 0.5
+        log('numbers.loss', loss)
+        for i in range(10):  # loop numbers.range
+            log('numbers.range', i + 1)
+            loss = kind(1 / (i + 3))
+            log('numbers.loss', float(loss) if kind != numpy.float16 else None)

@@ -23,8 +23,8 @@ static bool is_one_of(const char *const *names, const char *name)
 	return false;
 }
 
-/* Reads a float that a variable holds: as an int in py_loop_view.c. */
-bool py_losses_float(const struct py_process *process, uint64_t slot, uint64_t object, double *out)
+/* Reads what a variable holds, of this type: as an int in py_loop_view.c. */
+static bool read_as(const struct py_process *process, uint64_t type, uint64_t slot, uint64_t object, uint64_t *out)
 {
 	uint64_t slots[3], values[2][3];
 	const struct remote_piece pieces[] = {
@@ -35,19 +35,51 @@ bool py_losses_float(const struct py_process *process, uint64_t slot, uint64_t o
 		{ slot, &slots[2], sizeof slots[2] },
 	};
 	const struct py_layout *layout = &process->location.layout;
-	double found;
-	if (!object || object % 8 || !process->location.types[PY_FLOAT] ||
-		!remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) ||
+	if (!object || object % 8 || !type || !remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) ||
 		py_layout_object(layout, slots[0]) != object || py_layout_object(layout, slots[1]) != object ||
-		py_layout_object(layout, slots[2]) != object || values[0][1] != process->location.types[PY_FLOAT] ||
+		py_layout_object(layout, slots[2]) != object || values[0][1] != type ||
 		py_layout_references(layout, values[0][0]) == 0 ||
 		memcmp(values[0] + 1, values[1] + 1, 2 * sizeof(uint64_t)) != 0)
 		return false;
-	memcpy(&found, &values[0][2], sizeof found);
-	if (isnan(found))
-		return false;
-	*out = found;
+	*out = values[0][2];
 	return true;
+}
+
+static bool take(double found, double *out)
+{
+	*out = isnan(found) ? *out : found;
+	return !isnan(found);
+}
+
+bool py_losses_float(const struct py_process *process, uint64_t slot, uint64_t object, double *out)
+{
+	uint64_t word;
+	double found;
+	if (!read_as(process, process->location.types[PY_FLOAT], slot, object, &word))
+		return false;
+	memcpy(&found, &word, sizeof found);
+	return take(found, out);
+}
+
+/* The same, or one of NumPy's. */
+static bool read_number(struct py_reading *reading, uint64_t slot, uint64_t object, double *out)
+{
+	const struct py_process *process = reading->loops->iterators.process;
+	enum py_class class;
+	uint64_t type, word;
+	double found;
+	float single;
+	if (py_losses_float(process, slot, object, out))
+		return true;
+	class = py_class_of(&reading->loops->iterators.classes, object);
+	if ((class != PY_CLASS_FLOAT64 && class != PY_CLASS_FLOAT32) ||
+		!remote_word(process->pid, object + process->location.layout.object_type, &type) ||
+		py_class_of_type(&reading->loops->iterators.classes, object, type) != class ||
+		!read_as(process, type, slot, object, &word))
+		return false;
+	memcpy(&found, &word, sizeof found);
+	memcpy(&single, &word, sizeof single);
+	return take(class == PY_CLASS_FLOAT64 ? found : (double)single, out);
 }
 
 static bool can_be_loss(const struct py_loop_code *code, size_t store)
@@ -77,7 +109,7 @@ static bool read_meter(struct py_reading *reading, double *out)
 	for (size_t i = 0; i < frame->local_count; i++)
 		if (is_one_of(meter_names, frame->code->local_names[i]) &&
 			py_attributes_get(&iterators->attributes, frame->objects[i], newest, &found, &value) &&
-			py_losses_float(iterators->process, found.slot, value, out))
+			read_number(reading, found.slot, value, out))
 			return true;
 	return false;
 }
@@ -87,15 +119,16 @@ static bool read_meter(struct py_reading *reading, double *out)
 enum { LIST_REFERENCES, LIST_TYPE, LIST_COUNT, LIST_ITEMS, LIST_WORDS, STORE_SIZE = 8 };
 
 /* The list is the same before and after, and so is its last item while that is read. */
-static bool read_last(const struct py_process *process, uint64_t list, double *out)
+static bool read_last(struct py_reading *reading, uint64_t list, double *out)
 {
+	const struct py_process *process = reading->loops->iterators.process;
 	uint64_t before[LIST_WORDS], after[LIST_WORDS], item;
 	if (!list || list % 8 || !remote_read(process->pid, list, before, sizeof before) ||
 		before[LIST_TYPE] != process->location.types[PY_LIST] || before[LIST_COUNT] == 0 ||
 		before[LIST_COUNT] > INT64_MAX / 8)
 		return false;
 	uint64_t slot = before[LIST_ITEMS] + 8 * (before[LIST_COUNT] - 1);
-	return remote_word(process->pid, slot, &item) && py_losses_float(process, slot, item, out) &&
+	return remote_word(process->pid, slot, &item) && read_number(reading, slot, item, out) &&
 		remote_read(process->pid, list, after, sizeof after) &&
 		memcmp(before + LIST_TYPE, after + LIST_TYPE, (LIST_WORDS - LIST_TYPE) * sizeof *before) == 0;
 }
@@ -177,7 +210,7 @@ static bool read_sum(
 		read_index(reading, &gain->period, out);
 	if (phase == PHASE_UNKNOWN || (gain->is_reset && phase == PHASE_ADDED) ||
 		!count_items(reading, gain->into.loop, &out->count) ||
-		!py_losses_float(process, variable->slot, variable->guards.source, &out->value) ||
+		!read_number(reading, variable->slot, variable->guards.source, &out->value) ||
 		!py_loop_frame_read(process, &frame->at, frame->code, &again) || phase_of(&again, gain) != phase)
 		return false;
 	after.frame = &again;
@@ -212,7 +245,7 @@ static bool read_gain(struct py_reading *reading, size_t number, int steps, stru
 	if (!(gain->is_append || gain->counted) || gain->into.loop != steps ||
 		!py_variable_find(reading, &code->gains[number], &gain->into, &variable))
 		return false;
-	return gain->is_append ? read_last(reading->loops->iterators.process, variable.guards.source, &out->value)
+	return gain->is_append ? read_last(reading, variable.guards.source, &out->value)
 						   : read_sum(reading, gain, &variable, out);
 }
 
@@ -243,7 +276,7 @@ static bool read_variable(struct py_reading *reading, int within, double *out)
 		const struct py_store *store = &code->bytecode->stores[i];
 		if (can_be_loss(code, i) && is_within(code->bytecode, store->loop, within) &&
 			py_variable_find(reading, &code->variables[i], store, &variable) &&
-			py_losses_float(reading->loops->iterators.process, variable.slot, variable.guards.source, out))
+			read_number(reading, variable.slot, variable.guards.source, out))
 			return true;
 	}
 	return false;
