@@ -195,27 +195,35 @@ static void read_index(struct py_reading *reading, const struct py_period *perio
 	out->resets = floor_of(out->index - rest, length);
 }
 
-/* In between it is in one iteration, on one side of the addition. A sum that may be reset after that is read before it.
- */
+/* Reads the frame anew. */
+static enum phase read_phase(struct py_reading *reading, const struct py_gain *gain, struct py_loop_frame *out)
+{
+	const struct py_loop_frame *frame = reading->frame;
+	return py_loop_frame_read(reading->loops->iterators.process, &frame->at, frame->code, out) ? phase_of(out, gain)
+																							   : PHASE_UNKNOWN;
+}
+
+/* Between two equal counts it is in one iteration, and between two equal phases on one side of the addition. A sum that
+ * may be reset after that is read before it. */
 static bool read_sum(
 	struct py_reading *reading, const struct py_gain *gain, const struct py_loop *variable, struct py_loss *out)
 {
-	const struct py_process *process = reading->loops->iterators.process;
-	const struct py_loop_frame *frame = reading->frame;
-	struct py_reading after = *reading;
-	struct py_loop_frame again;
+	struct py_reading again = *reading;
+	struct py_loop_frame frame;
 	uint64_t count;
-	enum phase phase = phase_of(frame, gain);
-	if (gain->has_period)
-		read_index(reading, &gain->period, out);
-	if (phase == PHASE_UNKNOWN || (gain->is_reset && phase == PHASE_ADDED) ||
-		!count_items(reading, gain->into.loop, &out->count) ||
-		!read_number(reading, variable->slot, variable->guards.source, &out->value) ||
-		!py_loop_frame_read(process, &frame->at, frame->code, &again) || phase_of(&again, gain) != phase)
+	again.frame = &frame;
+	if (!count_items(reading, gain->into.loop, &out->count))
 		return false;
-	after.frame = &again;
-	py_loop_frame_classify(&reading->loops->iterators.classes, &again);
-	if (!count_items(&after, gain->into.loop, &count) || count != out->count)
+	enum phase phase = read_phase(reading, gain, &frame);
+	if (phase == PHASE_UNKNOWN || (gain->is_reset && phase == PHASE_ADDED))
+		return false;
+	if (gain->has_period)
+		read_index(&again, &gain->period, out);
+	if (!read_number(reading, variable->slot, variable->guards.source, &out->value) ||
+		read_phase(reading, gain, &frame) != phase)
+		return false;
+	py_loop_frame_classify(&reading->loops->iterators.classes, &frame);
+	if (!count_items(&again, gain->into.loop, &count) || count != out->count)
 		return false;
 	out->count += phase == PHASE_ADDED;
 	out->is_sum = true;
