@@ -82,7 +82,8 @@ def imported(watch: Any, name: str, module: Any) -> None:
     watch.waits_for = {other: kind for other, kind in watch.waits_for.items() if other != name}
     if not watch.waits_for and watch in sys.meta_path:
         sys.meta_path.remove(watch)
-    for attribute in type(watch).waits_for[name].split():
+    attributes = type(watch).waits_for[name].split()
+    for attribute in [one for one in attributes if hasattr(module, one)] or attributes:
         replace(name, module, attribute)
 
 
