@@ -1,5 +1,4 @@
 """Launch mode: what `pmtop -- COMMAND` instruments, what it says where it cannot, and that the command runs as it does without pmtop."""
-import json
 import os
 import pty
 import re
@@ -9,84 +8,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-from pythons import BUILD, ENVIRONMENT, PMTOP, pythons, try_all
-
-TORCH = os.path.join(BUILD, 'python-venv/bin/python')
-HERE = os.path.dirname(os.path.abspath(__file__))
-LAUNCH = os.path.realpath(os.path.join(HERE, '../../src/python/launch'))
-FOLDER = tempfile.mkdtemp()
-FARM = threading.Lock()
-PAIRS, AT_A_TIME, RUN_S = 3, 3, 240     # at most so long
-# Ranks, as the environment of the tests may have some, would make these runs ranks of a job.
-PLAIN = {key: value for key, value in ENVIRONMENT.items() if not re.match('PMTOP|PYTHONPATH|RANK|LOCAL_RANK|WORLD_SIZE|MASTER_', key)}
-PLAIN.update(HOME=FOLDER, XDG_STATE_HOME=os.path.join(FOLDER, 'state'), PYTHONWARNINGS='ignore', PYTHONDONTWRITEBYTECODE='1')
-
-# A program that nobody watches need not last.
-UNWATCHED = dict(PLAIN, UNWATCHED='1')
-
-TRAIN = '''
-import os, sys, time
-WATCHED = "UNWATCHED" not in os.environ
-BEFORE = {before!r}
-exec(BEFORE)
-import torch
-class Items(torch.utils.data.Dataset):
-    def __len__(self): return 80
-    def __getitem__(self, i): return torch.full((4,), i / 80)
-def train(workers=0, context=None):
-    torch.manual_seed(1)
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    loader = torch.utils.data.DataLoader(Items(), batch_size=4, shuffle=True, num_workers=workers, multiprocessing_context=context)
-    {after}
-    for epoch in {epochs}:
-        for batch in {batches}:
-            optimizer.zero_grad()
-            loss = model(batch).pow(2).mean()
-            loss.backward()
-            optimizer.step()
-            time.sleep({pause} * WATCHED)
-    time.sleep(WATCHED)
-    with open(sys.argv[1], 'a') as out:
-        print(loss.item().hex(), [p.sum().item().hex() for p in model.parameters()], file=out)
-if __name__ == "__main__":
-    train({arguments})
-'''
-
-
-def script(name, before='', after='', epochs='range(3)', batches='loader', arguments='', pause=0.03):
-    path = os.path.join(FOLDER, name + '.py')
-    with open(path, 'w') as file:
-        file.write(TRAIN.format(before=before, after=after, epochs=epochs, batches=batches, arguments=arguments, pause=pause))
-    return path, path + '.out'
-
-
-class Done:
-    """A command that pmtop -b has watched: the last object, and what went to standard error. `prints`: into a file, not between the objects."""
-
-    def __init__(self, *command, options=(), environment=None, code=0, stdin='', prints=False):
-        printed = tempfile.mktemp(dir=FOLDER)
-        if prints:
-            command = 'sh', '-c', 'out=$0; exec "$@" > "$out"', printed, *command
-        process = subprocess.run([PMTOP, '-b', '--format=json', '-d', '0.2', *options, '--', *command], env=environment or PLAIN, input=stdin,
-                                 capture_output=True, text=True, timeout=RUN_S)
-        assert process.returncode == code, (process.returncode, process.stderr)
-        self.lines = process.stdout.splitlines()
-        self.objects = [json.loads(line) for line in self.lines if line.startswith('{"')]
-        # The newest of an instrumented run, else the newest.
-        self.last = ([one for one in self.objects if 'batch' in one and 'counted_by' not in one['meta']] or self.objects)[-1]
-        if prints:
-            with open(printed) as file:
-                self.printed = file.read().splitlines()
-        self.said = process.stderr
-
-    def has_trained(self):
-        assert [epoch['batches'] for epoch in self.last['epochs']] == [20, 20, 20] and self.last['batch']['count'] == 60, (self.last['batch'], self.said)
-        assert 'counted_by' not in self.last['meta'], self.last['meta']
-        return self
+from launched import AT_A_TIME, FARM, FOLDER, HERE, LAUNCH, PAIRS, PLAIN, RUN_S, TORCH, UNWATCHED, Done, script
+from pythons import PMTOP, pythons, try_all
 
 
 def without_package():
@@ -130,42 +55,11 @@ def instruments_from_the_first_backward(loss_of, batches):
     assert ('instrumented PyTorch' in done.said) == bool(batches) and done.last.get('batch', {}).get('count', 0) == batches, (done.said, done.last.get('batch'))
 
 
-def counts_a_loader_that_is_no_dataloader(before='', epochs=3):
-    """As fastai has one, over an iterator of torch; and its optimizer is none of torch's."""
-    path = tempfile.mktemp(dir=FOLDER)
-    with open(path, 'w') as file:
-        file.write("""
-import time, torch
-from torch.utils.data import dataloader
-""" + before + """
-class Stands:
-    _IterableDataset_len_called, _auto_collation, drop_last, in_order, generator, prefetch_factor = None, False, False, True, None, None
-    dataset_kind = _dataset_kind = dataloader._DatasetKind.Iterable
-    num_workers, pin_memory, pin_memory_device, timeout, persistent_workers, multiprocessing_context = 0, False, '', 0, False, None
-    collate_fn = staticmethod(lambda batch: batch)
-    @property
-    def _index_sampler(self): return iter(int, 1)
-    def _get_shared_seed(self, *_): return 0
-    def __init__(self, own): self.dataset, self.d = self, own
-    def __iter__(self): return iter([torch.ones(8, 4)] * len(self.d))
-class Own:
-    bs = 8
-    def __init__(self): self.fake_l = Stands(self)
-    def __len__(self): return 20
-    def __iter__(self): yield from dataloader._SingleProcessDataLoaderIter(self.fake_l)
-model, own = torch.nn.Linear(4, 1), Own()
-for epoch in range(3):
-    for i, batch in enumerate(own):
-        model(batch).sum().backward()
-        time.sleep(0.03)
-        for parameter in model.parameters(): parameter.data -= 0.01 * parameter.grad; parameter.grad = None
-time.sleep(1)
-""")
-    done = Done(TORCH, path)
-    assert 'instrumented PyTorch' in done.said, done.said
-    assert [row['batches'] for row in done.last['epochs']] == [20] * epochs, done.last['epochs']
+def counts_a_loader_that_is_no_dataloader(how, epochs):
+    done = Done(TORCH, os.path.join(HERE, '../workloads/own_loader.py'), how)
+    assert 'instrumented PyTorch' in done.said and [row['batches'] for row in done.last['epochs']] == [20] * epochs, (done.said, done.last)
     assert done.last['batch']['count'] in (57 + epochs, 60), done.last['batch']
-    assert all('done_ratio' in one['epoch'] for one in done.objects if one.get('epochs') and one['epochs'][-1]['batches'] < 20), 'the length of an epoch is unknown'
+    assert all('done_ratio' in one['epoch'] for one in done.objects if one.get('epochs') and one['epochs'][-1]['batches'] < 20), 'no length of an epoch'
 
 
 def instruments_with_workers(how):
@@ -572,11 +466,8 @@ TESTS = {
     'workers, fork': lambda: instruments_with_workers('fork'),
     'first backward': lambda: instruments_from_the_first_backward('torch.nn.Linear(4, 1)', 30),
     'backward without modules': lambda: instruments_from_the_first_backward('torch.exp', 0),
-    'own loader': counts_a_loader_that_is_no_dataloader,
-    'wrapped iterator': lambda: counts_a_loader_that_is_no_dataloader("""
-iterator, init = dataloader._BaseDataLoaderIter, dataloader._BaseDataLoaderIter.__init__
-iterator.__init__ = lambda self, *arguments: init(self, *arguments)
-""", epochs=2),  # the first iterator has begun before
+    'own loader': lambda: counts_a_loader_that_is_no_dataloader('', 3),
+    'wrapped iterator': lambda: counts_a_loader_that_is_no_dataloader('wrapped', 2),  # its first pass has begun before
     'torchrun': torchrun_has_two_ranks,
     'instruments itself': leaves_alone_what_instruments_itself,
     'spawned ranks': has_the_ranks_that_torch_spawns,
