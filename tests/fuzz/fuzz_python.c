@@ -41,9 +41,12 @@ static const char script[] = "import importlib.util, linecache, sys\n"
 							 "    loader.index_sampler.sampler = forms[0]\n"
 							 "    return loader\n"
 							 "def train(loader):\n"
+							 "    losses, total = [], 0.0\n"
 							 "    for number, batch in enumerate(iter(loader)):\n"
 							 "        for pair in zip(range(9), (x for x in [None] * 9), map(str, range(9))):\n"
-							 "            loss = sum(value for value in range(number % 50))\n"
+							 "            loss = float(sum(value for value in range(number % 50)))\n"
+							 "            losses.append(loss)\n"
+							 "            total += loss\n"
 							 "def deep(depth):\n"
 							 "    return deep(depth - 1) if depth else train(made())\n"
 							 "print('ready', flush=True)\n"
@@ -125,15 +128,18 @@ static void start_python(void)
 static void read_loops(struct py_loops *loops, const struct py_sample *sample)
 {
 	struct py_loop found[PY_LOOPS_MAX];
-	double loss;
+	struct py_loss loss;
 	size_t count = py_loops_read(loops, sample, found, PY_LOOPS_MAX);
 	must(count <= PY_LOOPS_MAX);
 	for (size_t i = 0; i < count; i++) {
 		must(memchr(found[i].name, '\0', sizeof found[i].name) != NULL);
 		py_loop_poll(loops, &found[i]);
 	}
-	for (size_t i = 0; i < sample->count; i++)
-		py_loop_loss(loops, sample, i, &loss);
+	for (size_t i = 0; i < sample->count; i++) {
+		py_loop_loss(loops, sample, i, &(struct py_steps_at){ .is_function = true }, &loss);
+		for (size_t j = 0; j < count; j++)
+			py_loop_loss(loops, sample, i, &(struct py_steps_at){ true, found[j].loop_line, found[j].loader }, &loss);
+	}
 }
 
 static void read_cell(const struct py_process *process, const struct py_sample *sample)
