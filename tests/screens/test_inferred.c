@@ -293,6 +293,20 @@ START_TEST(a_count_that_is_a_lower_bound_says_so)
 }
 END_TEST
 
+START_TEST(how_long_it_took_is_not_known_at_its_end)
+{
+	struct stage stage;
+	play(&stage, 200, 60, false);
+	stage.model->target_ended = true;
+	stage.model->target_ended_ns = stage.model->now_ns;
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "40 batches"));
+	ck_assert(stage_shows(&stage, "mean step"));
+	ck_assert(!stage_shows(&stage, "took"));
+	stage_close(&stage);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("inferred");
@@ -308,6 +322,7 @@ int main(void)
 	tcase_add_test(tests, the_overview_says_that_a_person_chose_the_loop);
 	tcase_add_test(tests, lines_stand_in_the_rows_that_the_phases_leave);
 	tcase_add_test(tests, a_count_that_is_a_lower_bound_says_so);
+	tcase_add_test(tests, how_long_it_took_is_not_known_at_its_end);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -86,7 +86,8 @@ static void summary_pieces(const struct scene *scene, const struct run *run, int
 	uint32_t epochs = run_epoch_number(run, run->state.epochs_begun);
 	if (epochs > 0)
 		line_add(line, 4, ROLE_NORMAL, "%u epochs", epochs);
-	if (run->start_ns > 0 && when_ns > run->start_ns)
+	/* Steps that pmtop infers may have begun before it did. */
+	if (!run->is_counted && run->start_ns > 0 && when_ns > run->start_ns)
 		line_add(line, 2, ROLE_NORMAL, "took %s", format_seconds(text, seconds_between(run->start_ns, when_ns)));
 	line_add(line, 3, ROLE_NORMAL, "mean step %s", parts_time(text, track->step.mean_s, track->step.mean_s));
 	line_add(line, 3, track->flagged_count > 0 ? ROLE_FLAG : ROLE_NORMAL, "%llu flagged",
