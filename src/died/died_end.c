@@ -196,7 +196,7 @@ enum status died_end_read(
 		return STATUS_OK;
 	if (pid)
 		return reason_set(why_not, STATUS_NOT_FOUND, "watch a process until it ends: pmtop why-died PID",
-			"no process %d, and pmtop watched none of that number to its end", (int)pid);
-	return reason_set(why_not, STATUS_NOT_FOUND, "name a process, a run, a recording or a log",
-		"pmtop has watched no process to its end");
+			"no process %d, and pmtop has seen none of that number end", (int)pid);
+	return reason_set(
+		why_not, STATUS_NOT_FOUND, "name a process, a run, a recording or a log", "pmtop has seen no process end");
 }

@@ -1,4 +1,4 @@
-/* session_died.h: notes how the watched process has ended: for the model, `pmtop why-died` and standard error. */
+/* session_died.h: how the watched process has ended: for the model, `pmtop why-died` and standard error. */
 #ifndef PMTOP_SESSION_SESSION_DIED_H
 #define PMTOP_SESSION_SESSION_DIED_H
 
@@ -6,7 +6,7 @@
 
 /* Right after the start of `command`, or (NULL) when process `pid` is attached to. */
 void session_died_begin(struct session *session, pid_t pid, char **command);
-/* If it has ended, and was not noted yet: completes session->ended, and tells the model. */
+/* Once it has ended: fills in session->ended and the model's `end`. Again: does nothing. */
 void session_died_note(struct session *session);
 /* Before the model is freed: the same, and what the model knows of a command that goes on. */
 void session_died_take(struct session *session);

@@ -43,11 +43,12 @@ def one_ahead(loader):
     yield current
 
 
-def loaders_that_are_kept(run):
-    loader, other = DataLoader(data(40), batch_size=4), DataLoader(data(12), batch_size=4)
+def loaders_that_are_kept(run, size=4, read=iter):
+    """`size`: of a batch of validation; `read`: what the loops run over, of a loader."""
+    loader, other = DataLoader(data(40), batch_size=4), DataLoader(data(12), batch_size=size)
     for _ in range(3):
-        run.train(loader)
-        run.validate(other)
+        run.train(read(loader))
+        run.validate(read(other))
 
 
 def loaders_of_each_epoch(run):
@@ -69,17 +70,11 @@ def more_data_of_the_same_size(run):
 
 
 def one_batch_of_validation(run):
-    loader, other = DataLoader(data(40), batch_size=4), DataLoader(data(12), batch_size=12)
-    for _ in range(3):
-        run.train(loader)
-        run.validate(other)
+    loaders_that_are_kept(run, size=12)
 
 
 def validation_that_fetches_ahead(run):
-    loader, other = DataLoader(data(40), batch_size=4), DataLoader(data(12), batch_size=4)
-    for _ in range(3):
-        run.train(one_ahead(loader))
-        run.validate(one_ahead(other))
+    loaders_that_are_kept(run, read=one_ahead)
 
 
 def several_validations(run):
