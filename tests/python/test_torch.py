@@ -279,6 +279,22 @@ def test_an_iterator_that_is_kept_after_a_look_hides_no_training(account, looks)
     assert modes_and_epochs(region, reported) == ({"peek": 1, "train": 8}, [("peek", 1), (None, 4), (None, 4)])
 
 
+def test_a_pass_that_is_left_before_the_first_step_of_all_is_no_epoch(account):
+    """A library tries how large a batch may be."""
+    model, optimizer = make()
+    loader = DataLoader(data(16), batch_size=4)
+    for index, (x, y) in enumerate(loader):
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        if index == 1:
+            break
+    for _ in range(2):
+        for x, y in loader:
+            account.learn(model, optimizer, x, y)
+    reported, region = Account.reported()
+    assert modes_and_epochs(region, reported)[0] == {"peek": 1, "train": 9}
+    assert [(epoch["index"], epoch["batches"]) for epoch in reported["epochs"]] == [(0, 1), (0, 4), (1, 4)]
+
+
 def test_a_loop_after_steps_whose_iterator_is_kept_has_all_its_batches(account):
     """A search for the learning rate, say, before the training."""
     model, optimizer = make()

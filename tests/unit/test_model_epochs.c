@@ -781,6 +781,23 @@ START_TEST(passes_with_other_numbers_than_the_loop_are_no_epochs)
 }
 END_TEST
 
+/* Until enough passes have shown it. */
+START_TEST(a_pass_with_another_number_than_the_loop_has_none)
+{
+	for (uint32_t each = 1; each < 3; each++) {
+		struct script script;
+		script_open(&script, NULL);
+		script_apply(&script, 0.1);
+		fill_code_group(script_add(&script, RECORD_CODE_GROUP, 0.2), 1, script_run(&script)->pid, 10, 10, 1);
+		passes_beside_a_loop(&script, 0, 2, each);
+		const struct run *run = script_run(&script);
+		ck_assert(!run->has_loop_epochs);
+		ck_assert_uint_eq(run_epoch_number(run, run->state.epochs_begun), each == 1 ? 2 : 0);
+		script_close(&script);
+	}
+}
+END_TEST
+
 /* The loop is one over micro-batches, so its length is not that of the steps. */
 START_TEST(steps_have_no_epochs_of_a_loop_that_passes_more_often)
 {
@@ -827,6 +844,7 @@ int main(void)
 	tcase_add_test(tests, a_pass_has_no_number_while_its_loop_is_sought);
 	tcase_add_test(tests, passes_have_the_numbers_and_the_total_of_the_loop_around_them);
 	tcase_add_test(tests, passes_with_other_numbers_than_the_loop_are_no_epochs);
+	tcase_add_test(tests, a_pass_with_another_number_than_the_loop_has_none);
 	tcase_add_test(tests, steps_have_no_epochs_of_a_loop_that_passes_more_often);
 	return suite_run(suite);
 }

@@ -122,6 +122,7 @@ static bool take_number(struct run *run, struct run *loop)
 	matched->is_sure |= is_sure;
 	matched->begin_ns = counted->epoch_begin_ns;
 	matched->others = loops == number ? 0 : matched->others + 1;
+	run->priv->is_number_doubtful = matched->others > 0;
 	run->priv->loop_planned = 0;
 	if (loops == number)
 		take_planned(run, counted);
@@ -145,7 +146,7 @@ void run_await_loop_epochs(struct run *run, bool is_sampled, int64_t now_ns)
 	bool may_wait = is_sampled && run->is_live && priv->publishes_epochs && run_meta(run, "epochs_are_passes");
 	if (may_wait && !priv->await_until_ns)
 		priv->await_until_ns = now_ns + AWAIT_NS;
-	priv->awaits_number = may_wait && now_ns < priv->await_until_ns;
+	priv->awaits_number = may_wait && (now_ns < priv->await_until_ns || priv->is_number_doubtful);
 }
 
 void run_take_loop_epochs(struct run *run, struct run *loop)

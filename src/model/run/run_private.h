@@ -128,7 +128,8 @@ struct run_private {
 	bool publishes_epochs;                   /* epochs, or lengths */
 	/* see loop_epochs.h; of an earlier run, and of the loop */
 	bool are_passes_withdrawn, awaits_number;
-	int64_t await_until_ns; /* 0 = not begun */
+	bool is_number_doubtful; /* the last pass that was found in the loop has another number there */
+	int64_t await_until_ns;  /* 0 = not begun */
 	uint32_t epochs_ahead, loop_planned;
 	struct beside beside;
 	double resident_bytes; /* of the run's process, at resident_ns: set by processes.c */
