@@ -424,7 +424,7 @@ def calls(log, pause):
     def step():
         time.sleep(pause)
     train = CALLED.setdefault('train', [0])
-    function = CALLED.setdefault('function', Function(step, lambda: note('calls.step()', train), 50 * pause))
+    function = CALLED.setdefault('function', Function(step, lambda: note('calls.step()', train), 50 * pause))  # TRACING_PAUSES of its test
     log('calls.step()', train[0])
     shapes = iter([64] * 30 + ([32] * 20 + [16] * 20 + [8] * 20 if pause else []))
     shape = next(shapes)
