@@ -318,6 +318,31 @@ START_TEST(an_outer_phase_stays_but_for_an_optimizers)
 }
 END_TEST
 
+/* Lightning's training_step with manual optimization; a forward that a backward computes again is backward. */
+START_TEST(what_a_forward_calls_to_train_is_no_forward)
+{
+	begin_set(1);
+	emit_group(1, TRAINER, 10, 1);
+	emit_code(1, "Strategy.training_step", "/x/lightning/pytorch/strategies/strategy.py", false);
+	emit_code(2, "Tensor.backward", "/x/torch/_tensor.py", false);
+	emit_code(3, "wrapper", "/x/torch/optim/optimizer.py", false);
+	emit_code(4, "Module._call_impl", "/x/torch/nn/modules/module.py", false);
+	emit_node(1, 0, 1, 1, 1);
+	emit_node(2, 1, 1, 2, 1);
+	emit_node(3, 1, 1, 3, 1);
+	emit_node(4, 2, 1, 4, 1);
+	emit_time(1, 0.1);
+	emit_time(2, 0.2);
+	emit_time(3, 0.3);
+	emit_time(4, 0.4);
+	model_apply(model, &set);
+	const struct code_group *group = &model->code.groups[0];
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_FORWARD].total_s, 0.1, 1e-9);
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_BACKWARD].total_s, 0.6, 1e-9);
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_OPTIMIZER].total_s, 0.3, 1e-9);
+}
+END_TEST
+
 /* The same line with and without gradients; a validation pass remains one. */
 START_TEST(a_forward_without_gradients_is_inference)
 {
@@ -625,6 +650,7 @@ int main(void)
 	tcase_add_test(tests, a_worker_that_waits_for_indices_is_idle);
 	tcase_add_test(tests, the_parts_of_a_step_come_before_the_step);
 	tcase_add_test(tests, an_outer_phase_stays_but_for_an_optimizers);
+	tcase_add_test(tests, what_a_forward_calls_to_train_is_no_forward);
 	tcase_add_test(tests, a_forward_without_gradients_is_inference);
 	tcase_add_test(tests, records_that_make_no_sense_are_left_out);
 	tcase_add_test(tests, shares_say_how_far_off_they_may_be);

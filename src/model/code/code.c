@@ -177,6 +177,14 @@ static unsigned rank_of(enum code_phase phase)
 	}
 }
 
+/* Lightning's training_step, a forward, does all the work if the program optimizes by hand; a model may take gradients
+ * of its own outputs. */
+static bool is_shown_within(enum code_phase inner, enum code_phase outer)
+{
+	return rank_of(inner) > rank_of(outer) ||
+		(outer == CODE_PHASE_FORWARD && (inner == CODE_PHASE_BACKWARD || inner == CODE_PHASE_OPTIMIZER));
+}
+
 static uint32_t row_of_line(struct code *code, struct code_past *past, const struct code_node *node)
 {
 	for (size_t i = 0; i < code->line_count; i++)
@@ -229,7 +237,7 @@ static void link_node(struct code *code, struct code_past *past, size_t at)
 	enum code_phase phase = code_phase_of(name->function, name->is_own ? CODE_OWN_FILES : name->file, caller);
 	if (phase == CODE_PHASE_FORWARD && node->is_no_grad)
 		phase = CODE_PHASE_INFERENCE;
-	if (rank_of(phase) > rank_of(node->phase))
+	if (is_shown_within(phase, node->phase))
 		node->phase = phase;
 	if (first) {
 		node->sibling = *first;
