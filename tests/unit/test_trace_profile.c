@@ -193,6 +193,15 @@ START_TEST(without_external_id_the_launch_tells_the_operator)
 }
 END_TEST
 
+START_TEST(an_external_id_that_is_the_correlation_names_no_operator)
+{
+	read_events(KERNEL("k", "7", "120", "30", "\"correlation\":5,\"External id\":5") "," OP("a", "102", "6", "2") "," CALL(
+		"cudaLaunchKernel", "104", "2", "5") "," OP("other", "200", "6", "5"));
+	ck_assert_int_eq(op("a")->gpu_self_ns, 30000);
+	ck_assert_int_eq(op("other")->gpu_total_ns, 0);
+}
+END_TEST
+
 START_TEST(kernels_of_a_graph_share_one_launch)
 {
 	read_events(KERNEL("k1", "7", "120", "3", "\"correlation\":5") "," KERNEL("k2", "7", "124", "4",
@@ -757,6 +766,7 @@ int main(void)
 	tcase_add_test(tests, steps_count_as_one_operator_and_keep_their_numbers);
 	tcase_add_test(tests, a_kernel_before_its_launch_in_the_file_is_joined_by_external_id);
 	tcase_add_test(tests, without_external_id_the_launch_tells_the_operator);
+	tcase_add_test(tests, an_external_id_that_is_the_correlation_names_no_operator);
 	tcase_add_test(tests, kernels_of_a_graph_share_one_launch);
 	tcase_add_test(tests, ids_of_more_than_32_bits_stay_apart);
 	tcase_add_test(tests, what_is_asynchronous_has_no_own_time_and_is_part_of_nothing);

@@ -178,6 +178,19 @@ static void find_delay(struct profile *profile, const struct profile_table *grap
 	launch->has_delay = !first || first->whole == launch->work->start_ns;
 }
 
+/* Joins the work to the operator around its launch. Older releases write the correlation as the External id of the work,
+ * which may be that of another operator. */
+static void find_op_around(const struct profile_track *track, struct profile_launch *launch)
+{
+	uint32_t parent = launch->call->parent;
+	while (launch->op && parent != PROFILE_NONE && profile_kind_of(track->hosts[parent].name) == PROFILE_PYTHON)
+		parent = track->hosts[parent].parent;
+	if (parent == PROFILE_NONE)
+		return;
+	launch->op_track = track;
+	launch->op = &track->hosts[parent];
+}
+
 bool profile_device_each(
 	struct profile *profile, void (*take)(const struct profile_launch *launch, void *context), void *context)
 {
@@ -192,10 +205,8 @@ bool profile_device_each(
 			struct profile_launch launch = { .track = &profile->tracks[t], .work = work };
 			launch.call = find(profile, &calls_by_correlation, work->correlation, &call_track);
 			launch.op = find(profile, &ops_by_id, work->external_id, &launch.op_track);
-			if (!launch.op && launch.call && launch.call->parent != PROFILE_NONE) {
-				launch.op_track = call_track;
-				launch.op = &call_track->hosts[launch.call->parent];
-			}
+			if (launch.call && (!launch.op || work->external_id == work->correlation))
+				find_op_around(call_track, &launch);
 			find_delay(profile, graphs, &launch);
 			take(&launch, context);
 		}
