@@ -1,9 +1,11 @@
 """pmtop.PerformanceProfiler: what it measures, what it publishes, and that it changes nothing."""
+import gc
 import os
 import pickle
 import sys
 import threading
 import time
+import weakref
 
 import pmtop
 import pytest
@@ -101,6 +103,24 @@ def test_errors_name_the_argument():
 def test_carbon_is_refused_with_a_line(capsys):
     pmtop.PerformanceProfiler(track_carbon=True)
     assert capsys.readouterr().err == "pmtop: PerformanceProfiler: track_carbon measures nothing; pmtop shows the energy (J)\n"
+
+
+def test_sampled_lines_hold_no_local_variable():
+    class Tensor:
+        pass
+
+    def sampled():
+        tensor = Tensor()
+        sampler = threading.Thread(target=_sampler.Lines().sample, args=([threading.get_ident()], 1.0))
+        sampler.start()
+        sampler.join()
+        return weakref.ref(tensor)
+
+    gc.disable()
+    try:
+        assert sampled()() is None
+    finally:
+        gc.enable()
 
 
 def test_a_peak_within_a_block_is_sampled():

@@ -93,6 +93,7 @@ class Lines:
     def sample(self, threads: List[int], longest_s: float) -> None:
         """longest_s: a sample counts for at most this time."""
         now, frames = monotonic(), sys._current_frames()
+        frames.pop(threading.get_ident(), None)  # this frame would hold itself, and the local variables of all threads
         for thread in threads:
             before = self._last.get(thread)
             key = _line_of(frames.get(thread))
