@@ -63,8 +63,9 @@ struct watch {
 	size_t held_count, held_records;
 	struct silent_files silent;
 	struct sample_set *held;
-	pid_t inner_pid; /* the rank that pmtop fleet opened, until it is shown; 0 = none */
-	bool is_inner;   /* it was opened there: Esc goes back */
+	pid_t inner_pid;   /* the rank that pmtop fleet opened, until it is shown; 0 = none */
+	bool is_inner;     /* it was opened there: Esc goes back */
+	bool awaits_trace; /* of the key P: no other key came since */
 	bool is_dirty, has_quit;
 };
 
@@ -183,16 +184,8 @@ static void toggle_request(struct watch *watch)
 {
 	char text[LIVE_REQUEST_TEXT_SIZE];
 	session_profile_toggle(&watch->session, shown_pid(watch), text);
+	watch->awaits_trace = watch->session.request.is_open;
 	show_request(watch, text);
-}
-
-static void step_request(struct watch *watch)
-{
-	char text[LIVE_REQUEST_TEXT_SIZE];
-	bool was_open = watch->session.request.is_open;
-	session_profile_step(&watch->session, text);
-	if (was_open || text[0])
-		show_request(watch, text);
 }
 
 static void close_trace(struct watch *watch)
@@ -208,8 +201,6 @@ static void open_trace(struct watch *watch)
 {
 	struct reason reason = { "there is no trace yet: key P takes one", "" };
 	const char *path = watch->session.request.trace;
-	if (snapshot_watch_open(&watch->snapshots, &watch->session, watch->screen, shown_pid(watch)))
-		return;
 	const struct profile_view view = { .group = GROUP_NAME };
 	enum status status = path[0] ? profile_files_add(&watch->traces.files, path, &reason) : STATUS_NOT_FOUND;
 	if (status == STATUS_OK)
@@ -218,6 +209,22 @@ static void open_trace(struct watch *watch)
 		return;
 	screen_message(watch->screen, reason.text);
 	close_trace(watch);
+}
+
+static void step_request(struct watch *watch)
+{
+	char text[LIVE_REQUEST_TEXT_SIZE], before[PROFILING_PATH_SIZE];
+	const struct live_request *request = &watch->session.request;
+	bool was_open = request->is_open;
+	strcpy(before, request->trace);
+	session_profile_step(&watch->session, text);
+	if (was_open || text[0])
+		show_request(watch, text);
+	if (!watch->awaits_trace || request->is_open)
+		return;
+	watch->awaits_trace = false;
+	if (strcmp(before, request->trace) != 0)
+		open_trace(watch);
 }
 
 static void step_trace(struct watch *watch)
@@ -268,6 +275,7 @@ static void answer_key(struct watch *watch, struct key_event event)
 		return;
 	}
 	watch->is_dirty = true;
+	watch->awaits_trace = false;
 	if (watch->inset.ranks) {
 		if (!trace_inset_key(&watch->inset, event, &watch->canvas))
 			close_trace(watch);
@@ -285,7 +293,8 @@ static void answer_key(struct watch *watch, struct key_event event)
 		watch_record_toggle(&watch->session, watch->screen);
 	else if (wish == WISH_PROFILE)
 		toggle_request(watch);
-	else if (wish == WISH_TRACE)
+	else if (wish == WISH_TRACE &&
+		!snapshot_watch_open(&watch->snapshots, &watch->session, watch->screen, shown_pid(watch)))
 		open_trace(watch);
 	apply_setup(watch);
 	watch_record_report(&watch->session, watch->screen);

@@ -195,8 +195,8 @@ END_TEST
 
 START_TEST(an_external_id_that_is_the_correlation_names_no_operator)
 {
-	read_events(KERNEL("k", "7", "120", "30", "\"correlation\":5,\"External id\":5") "," OP("a", "102", "6", "2") "," CALL(
-		"cudaLaunchKernel", "104", "2", "5") "," OP("other", "200", "6", "5"));
+	read_events(KERNEL("k", "7", "120", "30", "\"correlation\":5,\"External id\":5") "," OP(
+		"a", "102", "6", "2") "," CALL("cudaLaunchKernel", "104", "2", "5") "," OP("other", "200", "6", "5"));
 	ck_assert_int_eq(op("a")->gpu_self_ns, 30000);
 	ck_assert_int_eq(op("other")->gpu_total_ns, 0);
 }

@@ -178,8 +178,8 @@ static void find_delay(struct profile *profile, const struct profile_table *grap
 	launch->has_delay = !first || first->whole == launch->work->start_ns;
 }
 
-/* Joins the work to the operator around its launch. Older releases write the correlation as the External id of the work,
- * which may be that of another operator. */
+/* Joins the work to the operator around its launch. Older releases write the correlation as the External id of the
+ * work, which may be that of another operator. */
 static void find_op_around(const struct profile_track *track, struct profile_launch *launch)
 {
 	uint32_t parent = launch->call->parent;
