@@ -100,7 +100,7 @@ static enum status refuse_snapshot(const struct target_member *member, struct re
 static enum status refuse(const struct target_member *member, struct reason *why_not)
 {
 	return reason_set(why_not, STATUS_UNSUPPORTED,
-		"start it by KINETO_USE_DAEMON=1 COMMAND (PyTorch 2.7 or newer), or by pmtop -- COMMAND, or call "
+		"start it by KINETO_USE_DAEMON=1 COMMAND (PyTorch 2.7 or newer), or by pmtop --profile -- COMMAND, or call "
 		"pmtop.torch.instrument(profile_on_request=True)",
 		"KINETO_USE_DAEMON is not set for pid %d", (int)member->pid);
 }

@@ -199,7 +199,7 @@ def test_what_cannot_be_profiled_is_refused_with_the_reason(tmp_path):
         plain = profile(job.pid)
         assert plain.returncode == 1 and plain.stderr == (
             f"pmtop: KINETO_USE_DAEMON is not set for pid {job.pid}: start it by KINETO_USE_DAEMON=1 "
-            "COMMAND (PyTorch 2.7 or newer), or by pmtop -- COMMAND, or call pmtop.torch.instrument(profile_on_request=True)\n")
+            "COMMAND (PyTorch 2.7 or newer), or by pmtop --profile -- COMMAND, or call pmtop.torch.instrument(profile_on_request=True)\n")
         many = profile(job.pid, "--steps=101")
         assert many.returncode == 2 and "--steps takes at most 100" in many.stderr
         none = profile(job.pid, "--steps=0")
