@@ -387,9 +387,9 @@ for _ in range(3):
             time.sleep(0.05)
 production = pmtop.ProductionProfiler()
 for i in range(200):
-    with production.profile_request(i):
+    with production.profile_request(f"r{i}"):
         pass
-production.log_metrics(199, 2.5)
+production.log_metrics("r199", 2.5)
 for i in range(200):
     with profiler.profile(f"lr_{i}"):
         pass
@@ -398,8 +398,9 @@ for i in range(200):
 
 def test_pmtop_shows_the_blocks():
     seen = watching.watch(SCRIPT)
-    assert seen.err == "pmtop: request 199 took 2.500 s, above the limit\n"
+    assert seen.err == "pmtop: request r199 took 2.500 s, above the limit\n"
     assert watching.operation(seen.last, "training")["count"] == 3
     assert watching.operation(seen.last, "load", 1)["mean_s"] >= 0.05
+    assert watching.operation(seen.last, "request *")["count"] == 200
     names = {row["name"] for row in seen.last["operations"]}
     assert {"lr_0", "lr_*"} <= names and len([name for name in names if name.startswith("lr_")]) <= SPAN_NAMES_MAX
