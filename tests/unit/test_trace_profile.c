@@ -660,10 +660,11 @@ END_TEST
 START_TEST(shapes_and_stacks_group_operators)
 {
 #define SHAPED(ts, dims) HOST("cpu_op", "aten::mm", "1", ts, "2", "\"Input Dims\":" dims)
-	const char text[] =
-		"{\"traceEvents\": [" SHAPED("1", "[[2, 3], [3, 4]]") "," SHAPED("5", "[[2, 3], [3, 4]]") "," SHAPED(
-			"9", "[[1, 3], [3, 4]]") "," HOST("python_function", "train.py(12): step", "1", "0", "8", "") "]}";
+	const char text[] = "{\"traceEvents\": [" SHAPED("1", "[[2, 3], [3, 4]]") "," SHAPED(
+		"5", "[[2, 3], [3, 4]]") "," SHAPED("9", "[[1, 3], [3, 4]]") "," HOST("python_function", "train.py(12): step",
+		"1", "0", "8", "") "," HOST("user_annotation", "gloo:all_reduce", "1", "12", "2", "\"Input Dims\":[[3]]") "]}";
 	ck_assert_int_eq(read_group(text, sizeof text - 1, GROUP_SHAPE), STATUS_OK);
+	ck_assert(profile_names_begin(&all->profile.names, op("gloo:all_reduce")->by, "[[3]]"));
 	ck_assert_uint_eq(op("aten::mm")->count, 2);
 	const struct profile_entry *flops = profile_table_find(
 		all->profile.flops, profile_flops_key(profile_name_of(op("aten::mm")->name), op("aten::mm")->by));

@@ -216,7 +216,7 @@ static void take_host(struct profile *profile, const struct profile_event *event
 		track->has_runtime = true;
 		profile->has_graphs |= profile_name_traits(&profile->names, name) & TRAIT_GRAPH;
 	}
-	if (kind == PROFILE_OP && event->has & 1u << FIELD_DIMS) {
+	if ((kind == PROFILE_OP || kind == PROFILE_ANNOTATION) && event->has & 1u << FIELD_DIMS) {
 		host->shape = profile_names_add(&profile->names, event->fields[FIELD_DIMS]);
 		profile->has_shapes = true;
 		profile_flops_add(profile, name, host->shape, event->fields[FIELD_DIMS], field(event, FIELD_CONCRETE));
