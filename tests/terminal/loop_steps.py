@@ -39,6 +39,7 @@ EXPECTED = {
     'log_every': ('torch DataLoader', True, 200, 130),
     'site-packages/library_iterator': ('while self.iteration < self.iterations and not self.is_stopped', False, None, None),
     'site-packages/library_cycle': ('self.step += 1', False, None, None),
+    'minibatches': ('for batch in minibatch(examples, size=compounding(4., 32., 1.001))', True, 400, 38),
     'progress': ('for number in tqdm(range(50000), mininterval=5)', True, None, None),
 }
 # Of loops that no other is around; of a while loop from the comparison that ends it.
@@ -468,6 +469,7 @@ def checks():
         add(SLEEPING, f'a cell, CPython {version}', agrees, path, 'cell')
         add(SLEEPING, f'epochs of a cell, CPython {version}', agrees, path, 'cell_epochs')
     newest = max(pythons().items(), key=lambda one: [int(part) for part in one[0].split('.')])[1]
+    add(SLEEPING, 'minibatches', agrees, newest, 'minibatches')
     add(SLEEPING, 'loss', a_loss_is_read_where_it_is_a_float, sys.executable)
     for way, steps in (('listed', 1), ('summed', 15), ('reset', 15)):
         add(SLEEPING, f'losses, {way}', losses_are_those_of_the_program, newest, way, steps)

@@ -401,6 +401,18 @@ START_TEST(a_few_passes_beside_a_rollout_are_one_step)
 }
 END_TEST
 
+/* Of the step loop readings are close between two passes only: nearly each of these finds it begun anew. */
+START_TEST(passes_that_can_be_followed_remain_the_steps)
+{
+	add(0, "for itn in range(n_iter)", PY_LOOP_RANGE, 100);
+	struct seen *batches = add(1, "for batch in minibatch(data, size)", PY_LOOP_GENERATOR, 38);
+	batches->restarts = batches->close_restarts = batches->close_reads = 30;
+	loops.steps = batches;
+	loops.pass_ns = 150 * NS_PER_MS;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), batches);
+}
+END_TEST
+
 START_TEST(timesteps_are_counted_only_if_nothing_counts_the_iterations)
 {
 	struct seen *loop = add(0, "while timesteps < total:", PY_LOOP_OTHER, 0);
@@ -624,6 +636,7 @@ int main(void)
 	tcase_add_test(tests, a_loop_goes_on_to_be_counted_by_what_counts_it);
 	tcase_add_test(tests, a_bar_of_images_counts_no_steps);
 	tcase_add_test(tests, a_few_passes_beside_a_rollout_are_one_step);
+	tcase_add_test(tests, passes_that_can_be_followed_remain_the_steps);
 	tcase_add_test(tests, timesteps_are_counted_only_if_nothing_counts_the_iterations);
 	tcase_add_test(tests, what_ends_the_loop_of_an_iteration_shows_how_many_there_are);
 	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);

@@ -25,7 +25,7 @@ enum { SHORT_RATIO = 5, FEW_RESTARTS_MIN = 3, UPDATES_MIN = 8, WITHOUT_BACKWARD_
 /* Close readings are taken for at most so long. */
 #define CLOSE_WATCH_NS (2 * NS_PER_S)
 /* Passes of the step loop that take as long can be followed, however seldom other readings are. */
-#define FOLLOWED_NS (300 * NS_PER_MS)
+#define FOLLOWED_NS (100 * NS_PER_MS)
 
 /* Usual names of an int that counts steps, the best first. */
 static const char *const counters[] = { "global_step", "iter_num", "iteration", "step", "iter", "it", "i", "n_iter",

@@ -16,6 +16,8 @@ static const struct {
 	{ "paddle/optimizer/adam.py", "step", true },
 	{ "paddle/optimizer/adamw.py", "step", true },
 	{ "paddle/base/dygraph/tensor_patch_methods.py", "backward", false },
+	{ "spacy/language.py", "update", false },
+	{ "thinc/model.py", "finish_update", true },
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -34,12 +36,13 @@ static bool is_called(const char *function, const char *name)
 int stacks_training_frame(const struct py_sample *sample, bool *is_optimizer)
 {
 	int found = -1;
+	*is_optimizer = false;
 	for (size_t i = 0; i < sample->count; i++) {
 		const struct py_code *code = &sample->sites[i].known->code;
 		for (size_t k = 0; k < sizeof training / sizeof *training; k++)
 			if (ends_with(code->file, training[k].file) && is_called(code->function, training[k].function)) {
 				found = (int)i;
-				*is_optimizer = training[k].is_optimizer;
+				*is_optimizer |= training[k].is_optimizer;
 			}
 	}
 	return found;
