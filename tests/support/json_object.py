@@ -76,7 +76,7 @@ OBJECT = {
     "step": {"last_s": float, "mean_s": float, "p50_s": float, "p95_s": float, "rate_per_s": float, "accumulation": int, "optimizer_steps_per_s": float},
     "batch": {"count": int, "total": int, "index": int, "loss": float, "samples_per_s": float} | FIGURES,
     "recent": {"count": int} | FIGURES,
-    "epochs": [{"index": int, "batches": int, "total_s": float, "mean_s": float, "min_s": float, "max_s": float}],
+    "epochs": [{"index": int, "batches": int, "is_at_least": bool, "total_s": float, "mean_s": float, "min_s": float, "max_s": float}],
     "epochs_left_out": int,
     "operations": [OPERATION], "operations_left_out": int,
     "kinds": [KIND], "figures": LATE,

@@ -183,10 +183,10 @@ const char *parts_batch_name(char out[NUMBER_SIZE], const struct run *run, const
 	return out;
 }
 
-const char *parts_batches(char out[NUMBER_SIZE], const struct scene *scene, const struct run *run, double count)
+const char *parts_batches(char out[NUMBER_SIZE], const struct scene *scene, bool is_at_least, double count)
 {
 	char text[NUMBER_SIZE];
-	const char *before = !run_inferred(run).is_at_least ? "" : scene->is_ascii ? "at least " : "≥ ";
+	const char *before = !is_at_least ? "" : scene->is_ascii ? "at least " : "≥ ";
 	snprintf(out, NUMBER_SIZE, "%s%.16s", before, parts_thousands(text, count));
 	return out;
 }

@@ -42,8 +42,8 @@ enum { BATCH_WORDS_SIZE = 48 };
 const char *parts_batch_words(char out[BATCH_WORDS_SIZE], const struct run *run, const struct batch *batch);
 /* "7/624", the same for columns and for searching. */
 const char *parts_batch_name(char out[NUMBER_SIZE], const struct run *run, const struct batch *batch);
-/* "1,204" batches; if the run may have more, "≥ 1,204". */
-const char *parts_batches(char out[NUMBER_SIZE], const struct scene *scene, const struct run *run, double count);
+/* "1,204" batches; "≥ 1,204" if there may be more. */
+const char *parts_batches(char out[NUMBER_SIZE], const struct scene *scene, bool is_at_least, double count);
 /* "1,204". */
 const char *parts_thousands(char out[NUMBER_SIZE], double count);
 

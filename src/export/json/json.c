@@ -126,7 +126,7 @@ static void write_epochs(struct json *json, const struct run *run)
 		json_epoch_index(json, "index", epoch->index);
 		if (epoch->mode != run_main(run)->mode)
 			json_text(json, "mode", run_name(run, epoch->mode));
-		json_epoch_figures(json, epoch);
+		json_epoch_figures(json, run, epoch);
 		json_close_object(json);
 	}
 	json_close_array(json);

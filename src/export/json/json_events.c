@@ -66,9 +66,11 @@ void json_epoch_index(struct json *json, const char *key, uint32_t index)
 		json_unsigned(json, key, index);
 }
 
-void json_epoch_figures(struct json *json, const struct epoch *epoch)
+void json_epoch_figures(struct json *json, const struct run *run, const struct epoch *epoch)
 {
 	json_unsigned(json, "batches", epoch->batches);
+	if (run_epoch_is_at_least(run, epoch))
+		json_bool(json, "is_at_least", true);
 	json_number(json, "total_s", epoch->total_s);
 	if (epoch->batches) {
 		json_number(json, "mean_s", epoch->mean_s);

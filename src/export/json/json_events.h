@@ -15,6 +15,6 @@ void json_alert(struct json *json, const struct alert *alert);
 /* Batches, total_s, mean_s, min_s, max_s. */
 /* Omitted if unknown. */
 void json_epoch_index(struct json *json, const char *key, uint32_t index);
-void json_epoch_figures(struct json *json, const struct epoch *epoch);
+void json_epoch_figures(struct json *json, const struct run *run, const struct epoch *epoch);
 
 #endif

@@ -193,7 +193,7 @@ static void write_epoch(const struct export_scene *scene, const struct run *run,
 	json_text(&json, "mode", scope_mode_name(run, epoch->mode));
 	json_epoch_index(&json, "index", epoch->index);
 	json_epoch_index(&json, "ordinal", epoch->index == EPOCH_UNKNOWN ? EPOCH_UNKNOWN : epoch->ordinal);
-	json_epoch_figures(&json, epoch);
+	json_epoch_figures(&json, run, epoch);
 	end_line(&json);
 }
 

@@ -147,6 +147,11 @@ struct inferred run_inferred(const struct run *run)
 		.is_at_least = run_meta(run, RUN_INFERRED "at_least") != NULL };
 }
 
+bool run_epoch_is_at_least(const struct run *run, const struct epoch *epoch)
+{
+	return run_inferred(run).is_at_least && (epoch->planned == 0 || epoch->batches < epoch->planned);
+}
+
 bool run_has_content(const struct run *run)
 {
 	return run->track_count > 0 || run->operation_count > 0 || run->open_span_count > 0 || run->requests;

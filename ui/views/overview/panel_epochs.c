@@ -36,7 +36,7 @@ static const char *epoch_cell(const struct scene *scene, const struct run *run, 
 	switch (cell) {
 	case CELL_EPOCH: return epoch_name(run, epoch, out);
 	case CELL_STATE: return epoch->end_ns == 0 ? "running" : parts_clock(out, scene, epoch->end_ns);
-	case CELL_BATCHES: return parts_batches(out, scene, run, (double)epoch->batches);
+	case CELL_BATCHES: return parts_batches(out, scene, run_epoch_is_at_least(run, epoch), (double)epoch->batches);
 	case CELL_TOTAL: return format_seconds(out, epoch->total_s);
 	case CELL_MEAN: return format_seconds(out, epoch->mean_s);
 	case CELL_MIN: return format_seconds(out, epoch->min_s);
