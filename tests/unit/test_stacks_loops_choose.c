@@ -413,6 +413,23 @@ START_TEST(passes_that_can_be_followed_remain_the_steps)
 }
 END_TEST
 
+/* After Spinning Up's SAC, whose bar counts the steps of the environment. */
+START_TEST(bursts_of_updates_are_no_steps_of_the_loop_around_them)
+{
+	struct seen *steps = add(0, "for t in range(total_steps)", PY_LOOP_RANGE, 400000);
+	struct seen *updates = add(1, "for j in range(update_every)", PY_LOOP_RANGE, 50);
+	steps->updates_max = 20;
+	updates->restarts = 3;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), steps);
+	loops.steps = updates; /* they were longer, and are counted */
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), updates);
+	loops.steps = NULL;
+	updates->restarts = 60; /* nearly each iteration has them */
+	updates->reads = 200;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), updates);
+}
+END_TEST
+
 START_TEST(timesteps_are_counted_only_if_nothing_counts_the_iterations)
 {
 	struct seen *loop = add(0, "while timesteps < total:", PY_LOOP_OTHER, 0);
@@ -637,6 +654,7 @@ int main(void)
 	tcase_add_test(tests, a_bar_of_images_counts_no_steps);
 	tcase_add_test(tests, a_few_passes_beside_a_rollout_are_one_step);
 	tcase_add_test(tests, passes_that_can_be_followed_remain_the_steps);
+	tcase_add_test(tests, bursts_of_updates_are_no_steps_of_the_loop_around_them);
 	tcase_add_test(tests, timesteps_are_counted_only_if_nothing_counts_the_iterations);
 	tcase_add_test(tests, what_ends_the_loop_of_an_iteration_shows_how_many_there_are);
 	tcase_add_test(tests, epochs_of_a_fold_are_part_of_the_run);

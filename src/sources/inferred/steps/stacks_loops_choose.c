@@ -274,6 +274,19 @@ static bool is_of_rollout(const struct stacks_loops *loops, const struct seen *s
 	return passes && (double)passes->reads < (1 - BESIDE_MIN_RATIO) * (double)outer->reads;
 }
 
+/* "for t in range(total): if t % 50 == 0: for j in range(50): update()": few iterations of the loop around have it, and
+ * that loop's iterations are what the program itself counts. */
+static bool is_burst(const struct stacks_loops *loops, const struct seen *seen)
+{
+	if (seen->loop.kind != PY_LOOP_RANGE || seen->restarts == 0 || (loops->steps && stacks_loop_is_of(seen, loops->steps)))
+		return false;
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
+		if (stacks_loop_is_within(seen, outer) && !stacks_loop_is_variable(&outer->loop) && outer->loop.length > 0 &&
+			!outer->is_epoch && stacks_loop_has_seldom(outer, seen))
+			return true;
+	return false;
+}
+
 typedef bool is_part(const struct stacks_loops *loops, const struct seen *seen);
 
 /* These minibatches, or passes over them. */
@@ -398,7 +411,7 @@ static struct seen *choose(struct stacks_loops *loops)
 {
 	struct seen most = { 0 };
 	struct seen *inner = NULL, *best = NULL;
-	bool has_short = false, has_long = false;
+	bool has_short = false, has_long = false, has_burst = false;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		most.trained = seen->trained > most.trained ? seen->trained : most.trained;
 		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
@@ -407,6 +420,8 @@ static struct seen *choose(struct stacks_loops *loops)
 		bool is_candidate = stacks_loop_is_one(loops, seen) && !seen->loop.is_uneven &&
 			!stacks_loop_is_of_standard_library(seen) && has_training(loops, seen, &most) &&
 			!stacks_loop_has_loader_within(loops, seen);
+		has_burst |= is_candidate && is_burst(loops, seen);
+		is_candidate = is_candidate && !is_burst(loops, seen);
 		bool is_brief =
 			!is_followed(loops, seen) && (stacks_loop_is_too_short(seen) || is_or_has(loops, seen, is_minibatches));
 		bool is_short = is_candidate && (is_brief || is_or_has(loops, seen, is_of_rollout));
@@ -431,7 +446,7 @@ static struct seen *choose(struct stacks_loops *loops)
 		(inner->turns_max >= TURNS_MIN || 10 * inner->hidden >= 8 * inner->trained ||
 			loops->read_ns - loops->trained_ns < TURNS_WATCH_NS))
 		return NULL;
-	if (!loops->wanted && may_hide_steps(loops, inner))
+	if (!loops->wanted && !has_burst && may_hide_steps(loops, inner))
 		return NULL;
 	if (still_counts(loops, inner))
 		return loops->steps;
