@@ -323,9 +323,9 @@ def a_loss_is_read_where_it_is_a_float(python):
     assert known >= len(found) - 3, (known, len(found))
 
 
-def losses_are_those_of_the_program(python, way, newest):
+def losses_are_those_of_the_program(python, way, newest, script='losses'):
     """That of a step, or the mean of the newest ones."""
-    found, truth, _ = watch(python, 'losses', 0, way, objects=40)
+    found, truth, _ = watch(python, script, 0, way, objects=40)
     known = set()
     for now, reported in found:
         value, last = reported['batch'].get('loss'), between(truth, now)[1][1]
@@ -336,6 +336,12 @@ def losses_are_those_of_the_program(python, way, newest):
         assert min(abs(value - mean) for mean in means) < 1e-9, (value, losses)
         known.add(value)
     assert len(known) >= 8, (known, len(found))
+
+
+def a_tensor_that_may_be_no_loss_of_a_step_is_not_read(python, way):
+    found, _, _ = watch(python, 'tensors', 0, way, objects=16)
+    assert found, 'no steps were inferred'
+    assert not [reported['batch'] for _, reported in found if 'loss' in reported['batch']], found[-1][1]['batch']
 
 
 def keras_without_a_line_of_code():
@@ -462,6 +468,10 @@ def checks():
             add(BUSY, f'the whole run, {way}', the_end_of_the_run_is_known, TORCH, way)
         add(BUSY, 'mini-epochs', mini_epochs_are_not_the_epochs_of_the_run, TORCH)
         add(BUSY, 'Lightning without a DataLoader', steps_of_lightning_without_a_dataloader, TORCH)
+        for way in ('plain', 'double'):
+            add(SLEEPING, f'a tensor, {way}', losses_are_those_of_the_program, TORCH, way, 1, 'tensors')
+        for way in ('divided', 'again', 'validated'):
+            add(SLEEPING, f'a tensor, {way}', a_tensor_that_may_be_no_loss_of_a_step_is_not_read, TORCH, way)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)
     for version, path in pythons().items():

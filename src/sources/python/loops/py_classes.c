@@ -32,12 +32,13 @@ static enum py_class class_by_name(const struct py_process *process, uint64_t ty
 	return strncmp(name, "itertools.", 10) == 0 ? PY_CLASS_ITERTOOLS : PY_CLASS_ITERATOR;
 }
 
-static enum py_class class_of_scalar(const struct py_process *process, uint64_t type)
+static enum py_class class_of_scalar(const struct py_process *process, uint64_t object, uint64_t type)
 {
-	return py_has_base(process, &type, 1, "bytes")        ? PY_CLASS_TEXT
-		: py_has_base(process, &type, 1, "numpy.float64") ? PY_CLASS_FLOAT64
-		: py_has_base(process, &type, 1, "numpy.float32") ? PY_CLASS_FLOAT32
-														  : PY_CLASS_NONE;
+	return py_has_base(process, &type, 1, "bytes")          ? PY_CLASS_TEXT
+		: py_has_base(process, &type, 1, "numpy.float64")   ? PY_CLASS_FLOAT64
+		: py_has_base(process, &type, 1, "numpy.float32")   ? PY_CLASS_FLOAT32
+		: py_is_exactly(process, object, "torch", "Tensor") ? PY_CLASS_TENSOR
+															: PY_CLASS_NONE;
 }
 
 static enum py_class find_class(const struct py_process *process, uint64_t object, uint64_t type)
@@ -62,10 +63,8 @@ static enum py_class find_class(const struct py_process *process, uint64_t objec
 		return PY_CLASS_BAR;
 	if (py_state_is_holder(process, type))
 		return PY_CLASS_HOLDER;
-	if (!next)
-		return class_of_scalar(process, type);
-	if (!py_is_iterator_class(process, type))
-		return PY_CLASS_NONE;
+	if (!next || !py_is_iterator_class(process, type))
+		return class_of_scalar(process, object, type);
 	if (py_is_derived(process, object, "EpochIterator"))
 		return PY_CLASS_OF_KERAS;
 	return py_is_loader_iterator(process, object) ? PY_CLASS_LOADER : class_by_name(process, type);

@@ -169,6 +169,19 @@ static bool is_of_batch(const struct py_graph *graph, const struct py_bytecode *
 	return true;
 }
 
+static void note_only(const struct py_graph *graph, struct py_store *store)
+{
+	unsigned count = 0;
+	store->is_only = !store->holder.role;
+	for (size_t i = 1; i < graph->count && store->is_only; i++) {
+		const struct py_instruction *before = &graph->all[i - 1];
+		if (graph->all[i].role == PY_ROLE_DELETE || before->role == PY_ROLE_CONSTANT ||
+			before->role == PY_ROLE_SMALL_INT || !stores(&graph->all[i], store))
+			continue;
+		store->is_only = ++count == 1 && !is_division(graph, (int)i - 1);
+	}
+}
+
 /* -- sums -- */
 
 /* How many instructions before it a plain assignment has its value, if that is a constant. */
@@ -264,4 +277,6 @@ void py_gains_find(struct py_graph *graph, struct py_bytecode *code)
 	for (struct py_gain *gain = code->gains; gain < code->gains + code->gain_count && bit < PY_COUNTED_GAINS; gain++)
 		if (!gain->is_append && !has_twin(code, gain))
 			count_sum(graph, code, gain, bit++);
+	for (size_t i = 0; i < code->store_count; i++)
+		note_only(graph, &code->stores[i]);
 }

@@ -7,6 +7,7 @@
 #include "src/sources/python/loops/py_loop_view.h"
 #include "src/sources/python/loops/py_loss_names.h"
 #include "src/sources/python/loops/py_stack_entries.h"
+#include "src/sources/python/loops/py_tensors.h"
 #include "src/sources/python/loops/py_variables.h"
 #include "src/sources/python/remote.h"
 
@@ -80,6 +81,16 @@ static bool read_number(struct py_reading *reading, uint64_t slot, uint64_t obje
 	memcpy(&found, &word, sizeof found);
 	memcpy(&single, &word, sizeof single);
 	return take(class == PY_CLASS_FLOAT64 ? found : (double)single, out);
+}
+
+/* A tensor's, too. */
+static bool read_scalar(
+	struct py_reading *reading, const struct py_store *store, uint64_t slot, uint64_t object, double *out)
+{
+	double found;
+	return read_number(reading, slot, object, out) ||
+		(store->is_only && py_class_of(&reading->loops->iterators.classes, object) == PY_CLASS_TENSOR &&
+			py_tensor_read(reading->loops->iterators.process, slot, object, &found) && take(found, out));
 }
 
 static bool can_be_loss(const struct py_loop_code *code, size_t store)
@@ -284,7 +295,7 @@ static bool read_variable(struct py_reading *reading, int within, double *out)
 		const struct py_store *store = &code->bytecode->stores[i];
 		if (can_be_loss(code, i) && is_within(code->bytecode, store->loop, within) &&
 			py_variable_find(reading, &code->variables[i], store, &variable) &&
-			read_number(reading, variable.slot, variable.guards.source, out))
+			read_scalar(reading, store, variable.slot, variable.guards.source, out))
 			return true;
 	}
 	return false;
