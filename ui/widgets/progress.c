@@ -82,7 +82,8 @@ static void summary_pieces(const struct scene *scene, const struct run *run, int
 	line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
 	if (run->ended[0] != '\0' && !run->has_ended_orderly)
 		line_add(line, 1, ROLE_WARNING, "%s", run->ended);
-	line_add(line, 1, ROLE_NORMAL, "%s batches", parts_batches(text, scene, run_inferred(run).is_at_least, (double)track->count));
+	line_add(line, 1, ROLE_NORMAL, "%s batches",
+		parts_batches(text, scene, run_inferred(run).is_at_least, (double)track->count));
 	uint32_t epochs = run_epoch_number(run, run->state.epochs_begun);
 	if (epochs > 0)
 		line_add(line, 4, ROLE_NORMAL, "%u epochs", epochs);

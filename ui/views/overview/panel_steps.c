@@ -58,7 +58,8 @@ static void stretch_title(
 		line_add(line, 2, ROLE_NORMAL, "%s batches since attach",
 			parts_batches(text, scene, run_inferred(run).is_at_least, (double)run_main(run)->judged.count));
 	else if (stretch->is_whole)
-		line_add(line, 2, ROLE_NORMAL, "all %s batches", parts_batches(text, scene, run_inferred(run).is_at_least, (double)run_main(run)->count));
+		line_add(line, 2, ROLE_NORMAL, "all %s batches",
+			parts_batches(text, scene, run_inferred(run).is_at_least, (double)run_main(run)->count));
 	else
 		line_add(line, 2, ROLE_NORMAL, "last %llu batches", (unsigned long long)stretch->count);
 	line_add(line, 0, ROLE_NORMAL, "median %s", parts_time(text, figures.p50_s, like));

@@ -278,7 +278,8 @@ static bool is_of_rollout(const struct stacks_loops *loops, const struct seen *s
  * that loop's iterations are what the program itself counts. */
 static bool is_burst(const struct stacks_loops *loops, const struct seen *seen)
 {
-	if (seen->loop.kind != PY_LOOP_RANGE || seen->restarts == 0 || (loops->steps && stacks_loop_is_of(seen, loops->steps)))
+	if (seen->loop.kind != PY_LOOP_RANGE || seen->restarts == 0 ||
+		(loops->steps && stacks_loop_is_of(seen, loops->steps)))
 		return false;
 	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
 		if (stacks_loop_is_within(seen, outer) && !stacks_loop_is_variable(&outer->loop) && outer->loop.length > 0 &&

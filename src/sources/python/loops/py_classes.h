@@ -16,7 +16,7 @@ enum py_class {
 	PY_CLASS_TEXT,
 	PY_CLASS_FLOAT64, /* NumPy's: laid out as a float is, and as one of 4 bytes */
 	PY_CLASS_FLOAT32,
-	PY_CLASS_TENSOR, /* torch.Tensor itself */
+	PY_CLASS_TENSOR,   /* torch.Tensor itself */
 	PY_CLASS_ITERATOR, /* of a type without a known position */
 	PY_CLASS_LOADER,
 	PY_CLASS_RANGE,
