@@ -470,7 +470,7 @@ def checks():
         add(BUSY, 'Lightning without a DataLoader', steps_of_lightning_without_a_dataloader, TORCH)
         for way in ('plain', 'double'):
             add(SLEEPING, f'a tensor, {way}', losses_are_those_of_the_program, TORCH, way, 1, 'tensors')
-        for way in ('divided', 'again', 'validated'):
+        for way in ('divided', 'scaled', 'again', 'validated'):
             add(SLEEPING, f'a tensor, {way}', a_tensor_that_may_be_no_loss_of_a_step_is_not_read, TORCH, way)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)

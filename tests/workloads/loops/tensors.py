@@ -1,4 +1,4 @@
-"""A loss that is a tensor and never a number: of a step, also as float64; or divided, assigned again, or the validation's too."""
+"""A loss that is a tensor and never a number: of a step, also as float64; or divided, multiplied, assigned again, or the validation's too."""
 import sys
 import time
 
@@ -35,6 +35,12 @@ def divided():
         update(loss, number)
 
 
+def scaled():
+    for number in range(100000):
+        loss = loss_of() * 0.25
+        update(loss, number)
+
+
 def again():
     for number in range(100000):
         loss = loss_of()
@@ -52,4 +58,4 @@ def validated():
                     loss = loss_of() + 100
 
 
-{'plain': plain, 'double': plain, 'divided': divided, 'again': again, 'validated': validated}[sys.argv[2]]()
+{'plain': plain, 'double': plain, 'divided': divided, 'scaled': scaled, 'again': again, 'validated': validated}[sys.argv[2]]()

@@ -6,6 +6,7 @@
 
 /* Opcodes to 3.10; since 3.11 arguments of one of PY_ROLE_ADD. */
 enum { DIVIDE_10 = 27, DIVIDE_IN_PLACE_10 = 29, ADD = 0, DIVIDE = 11, DIVIDE_IN_PLACE = 24 };
+enum { MULTIPLY_10 = 20, MULTIPLY_IN_PLACE_10 = 57, MULTIPLY = 5, MULTIPLY_IN_PLACE = 18 };
 
 /* -- the number -- */
 
@@ -146,12 +147,26 @@ static bool stores(const struct py_instruction *instruction, const struct py_sto
 	}
 }
 
-static bool is_division(const struct py_graph *graph, int at)
+static int operation_of(const struct py_graph *graph, int at)
 {
 	const struct py_instruction *instruction = &graph->all[at];
-	return graph->minor >= 11 ? instruction->role == PY_ROLE_ADD &&
-			(instruction->argument == DIVIDE || instruction->argument == DIVIDE_IN_PLACE)
-							  : instruction->opcode == DIVIDE_10 || instruction->opcode == DIVIDE_IN_PLACE_10;
+	if (graph->minor < 11)
+		return instruction->opcode;
+	return instruction->role == PY_ROLE_ADD ? (int)instruction->argument : -1;
+}
+
+static bool is_division(const struct py_graph *graph, int at)
+{
+	int operation = operation_of(graph, at);
+	return graph->minor >= 11 ? operation == DIVIDE || operation == DIVIDE_IN_PLACE
+							  : operation == DIVIDE_10 || operation == DIVIDE_IN_PLACE_10;
+}
+
+static bool is_product(const struct py_graph *graph, int at)
+{
+	int operation = operation_of(graph, at);
+	return graph->minor >= 11 ? operation == MULTIPLY || operation == MULTIPLY_IN_PLACE
+							  : operation == MULTIPLY_10 || operation == MULTIPLY_IN_PLACE_10;
 }
 
 /* A loss that is a sum itself, or is divided by the number of micro-batches, is none of a batch. */
@@ -178,7 +193,7 @@ static void note_only(const struct py_graph *graph, struct py_store *store)
 		if (graph->all[i].role == PY_ROLE_DELETE || before->role == PY_ROLE_CONSTANT ||
 			before->role == PY_ROLE_SMALL_INT || !stores(&graph->all[i], store))
 			continue;
-		store->is_only = ++count == 1 && !is_division(graph, (int)i - 1);
+		store->is_only = ++count == 1 && !is_division(graph, (int)i - 1) && !is_product(graph, (int)i - 1);
 	}
 }
 
