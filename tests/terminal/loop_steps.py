@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-from pythons import BUILD, ENVIRONMENT, PMTOP, pythons, try_all
+from pythons import BUILD, ENVIRONMENT, PMTOP, newest_python, pythons, try_all
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = os.path.join(HERE, '../workloads/loops')
@@ -310,40 +310,6 @@ def mini_epochs_are_not_the_epochs_of_the_run(python):
         assert not {'ordinal', 'total'} & set(reported.get('epoch', {})) and 'run_done_ratio' not in reported, reported
 
 
-def a_loss_is_read_where_it_is_a_float(python):
-    """losses.py sets it in each tenth step."""
-    found, truth, _ = watch(python, 'losses', 0, 'assigned')
-    known = 0
-    for now, reported in found:
-        low, high = between(truth, now)
-        possible = [8.0 / (1 + number / 100) for number in range(max(0, low[1] // 10 * 10 - 30), high[1] + 10, 10)]
-        loss = reported['batch'].get('loss')
-        known += loss is not None
-        assert loss is None or min(abs(loss - value) for value in possible) < 1e-6, (loss, possible)
-    assert known >= len(found) - 3, (known, len(found))
-
-
-def losses_are_those_of_the_program(python, way, newest, script='losses'):
-    """That of a step, or the mean of the newest ones."""
-    found, truth, _ = watch(python, script, 0, way, objects=40)
-    known = set()
-    for now, reported in found:
-        value, last = reported['batch'].get('loss'), between(truth, now)[1][1]
-        if value is None:
-            continue
-        losses = [row[4] for row in truth if last - 100 <= row[1] <= last + 1]
-        means = [sum(losses[i:i + n]) / n for n in range(1, newest + 1) for i in range(len(losses) - n + 1)]
-        assert min(abs(value - mean) for mean in means) < 1e-9, (value, losses)
-        known.add(value)
-    assert len(known) >= 8, (known, len(found))
-
-
-def a_tensor_that_may_be_no_loss_of_a_step_is_not_read(python, way):
-    found, _, _ = watch(python, 'tensors', 0, way, objects=16)
-    assert found, 'no steps were inferred'
-    assert not [reported['batch'] for _, reported in found if 'loss' in reported['batch']], found[-1][1]['batch']
-
-
 def keras_without_a_line_of_code():
     """fit() on jax: epoch, step and their totals, from the generator in Keras' own iterator."""
     found, truth, _ = watch(TORCH, 'keras_jax', 0)
@@ -468,21 +434,14 @@ def checks():
             add(BUSY, f'the whole run, {way}', the_end_of_the_run_is_known, TORCH, way)
         add(BUSY, 'mini-epochs', mini_epochs_are_not_the_epochs_of_the_run, TORCH)
         add(BUSY, 'Lightning without a DataLoader', steps_of_lightning_without_a_dataloader, TORCH)
-        for way in ('plain', 'double'):
-            add(SLEEPING, f'a tensor, {way}', losses_are_those_of_the_program, TORCH, way, 1, 'tensors')
-        for way in ('divided', 'scaled', 'again', 'validated'):
-            add(SLEEPING, f'a tensor, {way}', a_tensor_that_may_be_no_loss_of_a_step_is_not_read, TORCH, way)
         add(BUSY, '--loop', a_chosen_loop_counts)
         add(BUSY, 'keras', keras_without_a_line_of_code)
     for version, path in pythons().items():
         add(BUSY, f'plain, CPython {version}', agrees, path, 'plain')
         add(SLEEPING, f'a cell, CPython {version}', agrees, path, 'cell')
         add(SLEEPING, f'epochs of a cell, CPython {version}', agrees, path, 'cell_epochs')
-    newest = max(pythons().items(), key=lambda one: [int(part) for part in one[0].split('.')])[1]
+    newest = newest_python()
     add(SLEEPING, 'minibatches', agrees, newest, 'minibatches')
-    add(SLEEPING, 'loss', a_loss_is_read_where_it_is_a_float, sys.executable)
-    for way, steps in (('listed', 1), ('summed', 15), ('reset', 15)):
-        add(SLEEPING, f'losses, {way}', losses_are_those_of_the_program, newest, way, steps)
     add(SLEEPING, 'what a loop assigns', what_a_loop_assigns_counts_it, newest, 'plain')
     add(SLEEPING, 'calls of a tf.function', calls_of_a_tf_function_are_steps, newest)
     add(SLEEPING, 'two loops', the_loop_after_another_counts_soon, newest)

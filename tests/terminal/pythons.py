@@ -33,6 +33,10 @@ def pythons():
     return {version: found[version] for version in (by_age[0], by_age[-1])}
 
 
+def newest_python():
+    return max(pythons().items(), key=lambda one: [int(part) for part in one[0].split('.')])[1]
+
+
 def read_failed(path):
     """The tests that tests/run wants again; none: it wants all."""
     if not path or not os.path.exists(path):

@@ -421,14 +421,14 @@ static struct seen *choose(struct stacks_loops *loops)
 		bool is_candidate = stacks_loop_is_one(loops, seen) && !seen->loop.is_uneven &&
 			!stacks_loop_is_of_standard_library(seen) && has_training(loops, seen, &most) &&
 			!stacks_loop_has_loader_within(loops, seen);
-		has_burst |= is_candidate && is_burst(loops, seen);
-		is_candidate = is_candidate && !is_burst(loops, seen);
 		bool is_brief =
 			!is_followed(loops, seen) && (stacks_loop_is_too_short(seen) || is_or_has(loops, seen, is_minibatches));
 		bool is_short = is_candidate && (is_brief || is_or_has(loops, seen, is_of_rollout));
+		bool is_in_bursts = is_candidate && is_burst(loops, seen);
 		has_short |= is_short;
+		has_burst |= is_in_bursts;
 		has_long |= is_short && seen->loop.length > STACKS_SHORT_MAX && seen->close_reads < READS_MIN;
-		if (is_candidate && !is_short && (!inner || stacks_loop_is_inside(seen, inner)) &&
+		if (is_candidate && !is_short && !is_in_bursts && (!inner || stacks_loop_is_inside(seen, inner)) &&
 			(most.optimized || !is_accumulation(loops, seen)))
 			inner = seen;
 	}
