@@ -9,6 +9,7 @@
 #include "src/sources/collectives/collectives_tables.h"
 #include "src/sources/collectives/flight_recorder.h"
 #include "src/sources/collectives/flight_symbol.h"
+#include "src/sources/collectives/flight_world.h"
 #include "tests/support/suite.h"
 
 enum { RING = 16, TOTAL = 40, ENTRY = 512, OBJECT = 256, GROUPS = 3 };
@@ -327,6 +328,8 @@ END_TEST
 
 #define INSTANCE "_ZZN4c10d14FlightRecorderIN3c105EventEE3getEvE8instance"
 
+#define REGISTRY "_ZN4c10dL16process_registryE"
+
 enum { NAMES_AT = 4096, SYMBOLS_AT = NAMES_AT + 3 * 1048576, NAME_OFFSET = 1048576 - 20 };
 
 static const unsigned char note[] = { 4, 0, 0, 0, 4, 0, 0, 0, NT_GNU_BUILD_ID, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 4 };
@@ -344,10 +347,14 @@ static FILE *make_library(bool has_symbols, const char *name)
 		{ .sh_type = has_symbols ? SHT_SYMTAB : SHT_PROGBITS,
 			.sh_link = 3,
 			.sh_offset = SYMBOLS_AT,
-			.sh_size = 3 * sizeof(Elf64_Sym) },
+			.sh_size = 4 * sizeof(Elf64_Sym) },
 		{ .sh_type = SHT_STRTAB, .sh_offset = NAMES_AT, .sh_size = 2 * 1048576 } };
-	Elf64_Sym symbols[3] = { { 0 }, { .st_name = (uint32_t)guard_at, .st_size = 8, .st_value = 0xbad, .st_shndx = 1 },
-		{ .st_name = NAME_OFFSET, .st_size = 8, .st_value = 0x1234, .st_shndx = 1 } };
+	Elf64_Sym symbols[4] = { { 0 }, { .st_name = (uint32_t)guard_at, .st_size = 8, .st_value = 0xbad, .st_shndx = 1 },
+		{ .st_name = NAME_OFFSET, .st_size = 8, .st_value = 0x1234, .st_shndx = 1 },
+		{ .st_name = (uint32_t)(NAME_OFFSET + strlen(name) + 1),
+			.st_size = 104,
+			.st_value = 0x5678,
+			.st_shndx = 1 } };
 	ck_assert_ptr_nonnull(file);
 	fwrite(&header, sizeof header, 1, file);
 	fseek(file, 64, SEEK_SET);
@@ -357,19 +364,20 @@ static FILE *make_library(bool has_symbols, const char *name)
 	fseek(file, NAMES_AT + (long)guard_at, SEEK_SET);
 	fwrite(guard, strlen(guard) + 1, 1, file);
 	fwrite(name, strlen(name) + 1, 1, file);
+	fwrite(REGISTRY, sizeof REGISTRY, 1, file);
 	fseek(file, SYMBOLS_AT, SEEK_SET);
 	fwrite(symbols, sizeof symbols, 1, file);
 	fflush(file);
 	return file;
 }
 
-static enum status find(bool has_symbols, const char *name, struct flight_symbols *symbols, uint64_t *address)
+static enum status find(bool has_symbols, const char *name, struct flight_symbols *symbols, struct flight_addresses *out)
 {
 	struct flight_build_id id;
 	FILE *file = make_library(has_symbols, name);
 	flight_build_id_parse(note, sizeof note, &id);
 	ck_assert_uint_eq(id.length, 4);
-	enum status status = flight_symbol_find(symbols, &id, fileno(file), address);
+	enum status status = flight_symbol_find(symbols, &id, fileno(file), out);
 	fclose(file);
 	return status;
 }
@@ -377,28 +385,93 @@ static enum status find(bool has_symbols, const char *name, struct flight_symbol
 START_TEST(symbol_is_found_and_not_its_guard)
 {
 	struct flight_symbols symbols = { 0 };
-	uint64_t address = 0;
-	ck_assert_int_eq(find(true, INSTANCE, &symbols, &address), STATUS_OK);
-	ck_assert_uint_eq(address, 0x1234);
+	struct flight_addresses found;
+	ck_assert_int_eq(find(true, INSTANCE, &symbols, &found), STATUS_OK);
+	ck_assert_uint_eq(found.recorder, 0x1234);
+	ck_assert_uint_eq(found.registry, 0x5678);
 	/* The second time it is not searched again. */
-	address = 0;
-	ck_assert_int_eq(find(false, "x", &symbols, &address), STATUS_OK);
-	ck_assert_uint_eq(address, 0x1234);
+	found = (struct flight_addresses){ 0, 0 };
+	ck_assert_int_eq(find(false, "x", &symbols, &found), STATUS_OK);
+	ck_assert_uint_eq(found.recorder, 0x1234);
+	ck_assert_uint_eq(found.registry, 0x5678);
 }
 END_TEST
 
 START_TEST(library_without_it_says_why)
 {
 	struct flight_symbols symbols = { 0 };
-	uint64_t address = 7;
+	struct flight_addresses found;
 	struct flight_build_id other = { .length = 2 };
 	FILE *file = make_library(true, INSTANCE);
-	ck_assert_int_eq(flight_symbol_find(&symbols, &other, fileno(file), &address), STATUS_INVALID);
+	ck_assert_int_eq(flight_symbol_find(&symbols, &other, fileno(file), &found), STATUS_INVALID);
 	fclose(file);
-	ck_assert_int_eq(find(true, "_ZZN4c10d15NCCLTraceBuffer3getEvE8instance", &symbols, &address), STATUS_NOT_FOUND);
+	ck_assert_int_eq(find(true, "_ZZN4c10d15NCCLTraceBuffer3getEvE8instance", &symbols, &found), STATUS_NOT_FOUND);
 	symbols.count = 0;
-	ck_assert_int_eq(find(false, INSTANCE, &symbols, &address), STATUS_UNSUPPORTED);
-	ck_assert_uint_eq(address, 7);
+	ck_assert_int_eq(find(false, INSTANCE, &symbols, &found), STATUS_UNSUPPORTED);
+	ck_assert_uint_eq(found.recorder, 0);
+}
+END_TEST
+
+/* -- the registry of process groups -- */
+
+/* Of PyTorch 2.13: a map with the groups "0" and "1"; rank 5 of 9. */
+static struct {
+	uint64_t map[13], nodes[2][9], group[4];
+} groups;
+
+static void setup_groups(void)
+{
+	groups.group[0] = groups.group[2] = 0x1000;
+	groups.group[1] = (uint64_t)2 << 32 | 1;
+	groups.group[3] = (uint64_t)9 << 32 | 5;
+	for (size_t i = 0; i < 2; i++) {
+		put(groups.nodes[i], 32, address_of(&groups.nodes[i][6]));
+		put(groups.nodes[i], 40, 1);
+		put(groups.nodes[i], 48, i == 0 ? '0' : '1');
+		put(groups.nodes[i], 64, address_of(groups.group));
+	}
+	put(groups.nodes[0], 24, address_of(groups.nodes[1]));
+	groups.map[2] = groups.map[3] = address_of(groups.nodes[0]);
+	groups.map[4] = address_of(groups.nodes[1]);
+	groups.map[5] = 2;
+}
+
+static bool read_world(struct flight_world *world)
+{
+	return flight_world_read(getpid(), address_of(groups.map), world);
+}
+
+START_TEST(registry_says_which_rank_it_is)
+{
+	struct flight_world world;
+	setup_groups();
+	ck_assert(read_world(&world));
+	ck_assert_uint_eq(world.rank, 5);
+	ck_assert_uint_eq(world.size, 9);
+}
+END_TEST
+
+/* Each word is changed alone: what is no registry gives no rank. */
+START_TEST(registry_with_contradictions_gives_no_rank)
+{
+	static const struct {
+		uint64_t *word, value;
+	} changes[] = {
+		{ &groups.map[3], 0 }, { &groups.map[5], 0 }, { &groups.map[3], 16 }, { &groups.nodes[0][2], 8 },
+		{ &groups.nodes[0][4], 8 }, { &groups.nodes[0][5], 2 }, { &groups.nodes[0][6], '1' },
+		{ &groups.nodes[0][8], 0 }, { &groups.group[0], 0 }, { &groups.group[1], (uint64_t)1 << 32 },
+		{ &groups.group[2], 0 }, { &groups.group[3], (uint64_t)5 << 32 | 5 },
+		{ &groups.group[3], (uint64_t)9 << 32 | UINT32_MAX }, { &groups.group[3], (uint64_t)INT32_MAX << 32 },
+	};
+	struct flight_world world;
+	setup_groups();
+	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+		uint64_t before = *changes[i].word;
+		*changes[i].word = changes[i].value;
+		ck_assert_msg(!read_world(&world), "change %zu", i);
+		*changes[i].word = before;
+	}
+	ck_assert(read_world(&world));
 }
 END_TEST
 
@@ -418,6 +491,8 @@ int main(void)
 	tcase_add_test(tests, torn_reading_is_repeated);
 	tcase_add_test(tests, random_images_do_no_harm);
 	tcase_add_test(tests, symbol_is_found_and_not_its_guard);
+	tcase_add_test(tests, registry_says_which_rank_it_is);
+	tcase_add_test(tests, registry_with_contradictions_gives_no_rank);
 	tcase_add_test(tests, library_without_it_says_why);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

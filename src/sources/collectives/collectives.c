@@ -15,9 +15,11 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/base/text.h"
 #include "src/sources/choices.h"
 #include "src/sources/collectives/collectives_tables.h"
 #include "src/sources/collectives/flight_locate.h"
+#include "src/sources/collectives/flight_world.h"
 #include "src/sources/collectives/rank_throttle.h"
 #include "src/sources/inferred/job/stacks_present.h"
 #include "src/sources/inferred/job/stacks_ranks.h"
@@ -44,6 +46,7 @@ struct watched {
 	struct stacks_stuck stuck;
 	struct rank_throttle throttle; /* used by the thread only */
 	bool is_emitted;
+	uint64_t registry;     /* of process groups; 0 = unknown */
 	size_t recorder_count; /* 0 = none was found yet */
 	struct flight_recorder recorders[FLIGHT_RECORDERS_MAX];
 	struct collectives_rank ranks[FLIGHT_RECORDERS_MAX]; /* under the lock */
@@ -168,6 +171,7 @@ static void locate(struct collectives_state *state, struct watched *watched, int
 			.pid = watched->process.pid, .job = watched->process.job, .is_device = places.list[i].is_device
 		};
 	}
+	watched->registry = places.registry;
 	watched->recorder_count = places.count;
 	watched->located_ns = now_ns;
 	watched->after_ns = TRY_FIRST_NS;
@@ -199,6 +203,20 @@ static char state_of(const struct watched *watched)
 			proc_stat_parse(text, length, &stat)
 		? stat.state
 		: '\0';
+}
+
+/* Which rank a process is that has no variables of a launcher. */
+static void find_world(struct collectives_state *state, struct watched *watched)
+{
+	struct flight_world world;
+	if (watched->is_emitted || is_rank(watched) || !watched->registry ||
+		!flight_world_read(watched->process.pid, watched->registry, &world) || world.size < 2)
+		return;
+	pthread_mutex_lock(&state->thread.lock);
+	stacks_job_spawned(watched->process.parent, world.rank, world.size, &watched->process.job);
+	for (size_t i = 0; i < watched->recorder_count; i++)
+		watched->ranks[i].job = watched->process.job;
+	pthread_mutex_unlock(&state->thread.lock);
 }
 
 /* Under the lock. */
@@ -262,6 +280,7 @@ static bool read_recorders(struct collectives_state *state, struct watched *watc
 		}
 		if (is_copy(state, watched, i) || state->reading.status_count == 0)
 			continue;
+		find_world(state, watched);
 		if (!has_any)
 			process = (struct collectives_process){ state_of(watched),
 				rank_throttle_read(&watched->throttle, state->target->proc_root, watched->process.pid,
@@ -394,17 +413,31 @@ static void emit_missing(struct collectives_state *state, int64_t now_ns, struct
 		is_missing && state->missing.remedy[0] ? state->missing.remedy : NULL);
 }
 
+/* Under the lock. For the sources that run on the same thread. */
+static void list_worlds(struct collectives_state *state)
+{
+	struct target *target = state->target;
+	target->world_count = 0;
+	for (size_t i = 0; i < state->watched_count && target->world_count < TARGET_WORLDS_MAX; i++) {
+		const struct stacks_process *process = &state->watched[i].process;
+		if (process->job.certain)
+			target->worlds[target->world_count++] = (struct target_world){ process->pid, process->start_ticks,
+				(uint32_t)text_count(process->job.rank), (uint32_t)text_count(process->job.world_size) };
+	}
+}
+
 static enum status collectives_read(void *argument, int64_t now_ns, struct sample_set *out)
 {
 	struct collectives_state *state = argument;
 	if (!has_anything_to_read(state->target))
 		return STATUS_END;
-	state->ranks.is_spawned = state->target->is_spawned_rank;
+	state->ranks.is_spawned = true;
 	stacks_ranks_refresh(&state->ranks, state->target, now_ns);
 	pthread_mutex_lock(&state->thread.lock);
 	stacks_present_take(&state->present, state->target, &state->ranks);
 	bool has_changed = state->present.has_changed, is_due = !state->thread.is_started && has_candidate(&state->present);
 	sample_set_move(out, &state->pending);
+	list_worlds(state);
 	emit_missing(state, now_ns, out);
 	if (state->reader_cpu_ns > 0)
 		sample_set_figure(out, now_ns, METRIC_SELF_CPU, COLLECTIVES_READER, (double)state->reader_cpu_ns);

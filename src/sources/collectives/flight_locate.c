@@ -110,16 +110,18 @@ static enum status try_library(pid_t pid, int process_fd, const struct library *
 	const char *path, struct flight_symbols *symbols, struct flight_places *out, struct reason *why_not)
 {
 	struct image image;
-	uint64_t address = 0;
+	struct flight_addresses addresses = { 0, 0 };
 	if (!read_image(pid, base, &image))
 		return errno == EPERM || errno == EACCES ? STATUS_DENIED : STATUS_IO;
 	int fd = open_library(process_fd, path);
 	if (fd < 0)
 		return explain(STATUS_INVALID, process_fd, path, library->name, why_not);
-	enum status status = flight_symbol_find(symbols, &image.id, fd, &address);
+	enum status status = flight_symbol_find(symbols, &image.id, fd, &addresses);
 	close(fd);
+	if (addresses.registry)
+		out->registry = image.bias + addresses.registry;
 	if (status == STATUS_OK)
-		out->list[out->count++] = (struct flight_place){ library->is_device, image.bias + address };
+		out->list[out->count++] = (struct flight_place){ library->is_device, image.bias + addresses.recorder };
 	return status == STATUS_OK ? status : explain(status, process_fd, path, library->name, why_not);
 }
 
@@ -152,6 +154,7 @@ enum status flight_locate(
 	uint64_t base;
 	unsigned tries = 0;
 	out->count = 0;
+	out->registry = 0;
 	if (!remote_maps_open(&maps, pid, process_fd))
 		return reason_set(why_not, errno == ESRCH ? STATUS_END : status_of_errno(errno), NULL,
 			"the mappings of process %d cannot be read: %s", (int)pid, strerror(errno));

@@ -17,6 +17,7 @@ struct flight_place {
 
 struct flight_places {
 	size_t count;
+	uint64_t registry; /* of process groups: flight_world.h; 0 = unknown */
 	struct flight_place list[FLIGHT_RECORDERS_MAX];
 };
 

@@ -10,7 +10,14 @@
 
 /* _ZZN4c10d14FlightRecorderIN3c105EventEE3getEvE8instance, or with another type of event. The guard variable beside it
  * begins with _ZGV. */
-static const char name_begin[] = "_ZZN4c10d14FlightRecorderI", name_end[] = "EE3getEvE8instance";
+static const struct wanted {
+	const char *begin, *end;
+	size_t offset; /* of its address */
+	uint64_t size; /* another size is another layout */
+} wanted[] = {
+	{ "_ZZN4c10d14FlightRecorderI", "EE3getEvE8instance", offsetof(struct flight_addresses, recorder), 8 },
+	{ "_ZN4c10dL16process_registryE", "E", offsetof(struct flight_addresses, registry), 104 },
+};
 
 /* TABLE_MAX: libtorch_cuda.so's names are some hundred MB; a hostile file has as many as it likes. */
 enum {
@@ -18,6 +25,7 @@ enum {
 	CHUNK = 1 << 20,
 	NAME_MAX_SIZE = 128,
 	NAMES_MAX = 4,
+	WANTED = sizeof wanted / sizeof *wanted,
 	SECTIONS_MAX = 4096,
 	NOTES_MAX = 4096
 };
@@ -27,7 +35,10 @@ struct library {
 	unsigned char *chunk; /* CHUNK + NAME_MAX_SIZE bytes */
 	Elf64_Shdr symbols, names;
 	size_t name_count;
-	uint64_t name_at[NAMES_MAX]; /* in the string table */
+	struct {
+		uint64_t at; /* in the string table */
+		const struct wanted *wanted;
+	} names_found[NAMES_MAX];
 };
 
 static bool read_at(int fd, uint64_t offset, void *out, size_t size)
@@ -107,15 +118,17 @@ static enum status read_sections(struct library *library, const struct flight_bu
 
 /* -- names and symbols -- */
 
-static void note_names(struct library *library, uint64_t begin, size_t length)
+static void note_names(struct library *library, uint64_t begin, size_t length, const struct wanted *wanted_name)
 {
 	const char *text = (const char *)library->chunk, *at = text;
+	const size_t begin_size = strlen(wanted_name->begin), end_size = strlen(wanted_name->end);
 	while (library->name_count < NAMES_MAX &&
-		(at = memmem(at, length - (size_t)(at - text), name_begin, sizeof name_begin - 1))) {
+		(at = memmem(at, length - (size_t)(at - text), wanted_name->begin, begin_size))) {
 		size_t room = length - (size_t)(at - text), size = strnlen(at, room);
-		const size_t end = sizeof name_end - 1;
-		if (size < room && size < NAME_MAX_SIZE && size > end && memcmp(at + size - end, name_end, end) == 0)
-			library->name_at[library->name_count++] = begin + (uint64_t)(at - text);
+		if (size < room && size < NAME_MAX_SIZE && memcmp(at + size - end_size, wanted_name->end, end_size) == 0) {
+			library->names_found[library->name_count].at = begin + (uint64_t)(at - text);
+			library->names_found[library->name_count++].wanted = wanted_name;
+		}
 		at++;
 	}
 }
@@ -128,20 +141,20 @@ static enum status find_names(struct library *library)
 		size_t size = left < CHUNK + NAME_MAX_SIZE ? (size_t)left : CHUNK + NAME_MAX_SIZE;
 		if (!read_at(library->fd, library->names.sh_offset + at, library->chunk, size))
 			return STATUS_DAMAGED;
-		note_names(library, at, size);
+		for (size_t i = 0; i < WANTED; i++)
+			note_names(library, at, size, &wanted[i]);
 	}
 	return library->name_count ? STATUS_OK : STATUS_NOT_FOUND;
 }
 
-static bool is_pointer_named(const struct library *library, const Elf64_Sym *symbol)
+static void take_symbol(const struct library *library, const Elf64_Sym *symbol, struct flight_addresses *out)
 {
-	bool is_named = false;
-	for (size_t i = 0; i < library->name_count; i++)
-		is_named |= symbol->st_name == library->name_at[i];
-	return is_named && symbol->st_size == sizeof(uint64_t) && symbol->st_value && symbol->st_shndx != SHN_UNDEF;
+	for (size_t i = 0; i < library->name_count && symbol->st_value && symbol->st_shndx != SHN_UNDEF; i++)
+		if (symbol->st_name == library->names_found[i].at && symbol->st_size == library->names_found[i].wanted->size)
+			memcpy((char *)out + library->names_found[i].wanted->offset, &symbol->st_value, sizeof symbol->st_value);
 }
 
-static enum status find_symbol(struct library *library, uint64_t *address)
+static enum status find_symbols(struct library *library, struct flight_addresses *out)
 {
 	enum { EACH = CHUNK / sizeof(Elf64_Sym) };
 	uint64_t count = library->symbols.sh_size / sizeof(Elf64_Sym);
@@ -153,39 +166,35 @@ static enum status find_symbol(struct library *library, uint64_t *address)
 		for (size_t i = 0; i < now; i++) {
 			Elf64_Sym symbol;
 			memcpy(&symbol, library->chunk + i * sizeof symbol, sizeof symbol);
-			if (is_pointer_named(library, &symbol)) {
-				*address = symbol.st_value;
-				return STATUS_OK;
-			}
+			take_symbol(library, &symbol, out);
 		}
 	}
-	return STATUS_NOT_FOUND;
+	return out->recorder ? STATUS_OK : STATUS_NOT_FOUND;
 }
 
 enum status flight_symbol_find(
-	struct flight_symbols *symbols, const struct flight_build_id *id, int fd, uint64_t *address)
+	struct flight_symbols *symbols, const struct flight_build_id *id, int fd, struct flight_addresses *out)
 {
 	for (size_t i = 0; id->length && i < symbols->count; i++)
 		if (is_same_id(&symbols->list[i].id, id)) {
-			*address = symbols->list[i].address;
+			*out = symbols->list[i].addresses;
 			return symbols->list[i].status;
 		}
 	struct library library = { .fd = fd, .chunk = malloc(CHUNK + NAME_MAX_SIZE) };
-	uint64_t found = 0;
+	struct flight_addresses found = { 0, 0 };
 	if (!library.chunk)
 		return STATUS_NO_MEMORY;
 	enum status status = read_sections(&library, id);
 	if (status == STATUS_OK)
 		status = find_names(&library);
 	if (status == STATUS_OK)
-		status = find_symbol(&library, &found);
+		status = find_symbols(&library, &found);
 	free(library.chunk);
-	if (status == STATUS_OK)
-		*address = found;
+	*out = found;
 	if (id->length && status != STATUS_INVALID && symbols->count < FLIGHT_LIBRARIES_MAX) {
 		symbols->list[symbols->count].id = *id;
 		symbols->list[symbols->count].status = status;
-		symbols->list[symbols->count++].address = found;
+		symbols->list[symbols->count++].addresses = found;
 	}
 	return status;
 }

@@ -17,8 +17,8 @@
 #include "src/base/clock.h"
 #include "src/sources/choices.h"
 #include "src/sources/inferred/stacks_others.h"
+#include "src/sources/inferred/stacks_place.h"
 #include "src/sources/inferred/stacks_private.h"
-#include "src/sources/inferred/steps/stacks_steps_emit.h"
 #include "src/sources/python/py_sampler.h"
 #include "src/sources/python/remote.h"
 #include "src/sources/source.h"
@@ -123,27 +123,6 @@ static void end_sampled(struct sampled *sampled)
 	sampled->try_ns = clock_monotonic_ns() + sampled->try_after_ns;
 }
 
-static void place_steps(struct stacks_state *stacks, const struct sampled *sampled)
-{
-	struct stacks_sibling siblings[PROCESSES_MAX];
-	struct stacks_job job = sampled->process.job;
-	for (size_t i = 0; i < stacks->sampled_count; i++) {
-		const struct sampled *other = &stacks->sampled[i];
-		siblings[i] = (struct stacks_sibling){ .pid = other->process.pid,
-			.parent = other->process.parent,
-			.start_ticks = other->process.start_ticks,
-			.is_rank = stacks_spawned_is_rank(&other->spawned) && !stacks_job_is_rank(&other->process.job),
-			.number = other->spawned.has_number ? other->spawned.number : STACKS_NUMBER_UNKNOWN };
-	}
-	stacks->is_spawned_rank |=
-		sampled->process.pid == stacks->target->pid && siblings[sampled - stacks->sampled].is_rank;
-	if (!stacks_job_is_rank(&job))
-		stacks_siblings_job(siblings, stacks->sampled_count, (size_t)(sampled - stacks->sampled), &job);
-	if (job.certain)
-		job.apart = sampled->spawned.is_distributed ? "no" : "yes";
-	stacks_steps_place(sampled->loaders.steps, &job, sampled->process.is_elsewhere);
-}
-
 /* A spawned child's command line shows no script: it has its parent's name. */
 static const char *name_of(const struct stacks_state *stacks, const struct sampled *sampled)
 {
@@ -161,7 +140,7 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 	stacks_loaders_take(&sampled->loaders, &stacks->runs, polled, sampled->process.pid, sampled->process.start_ticks,
 		name_of(stacks, sampled), now_ns);
 	if (sampled->loaders.steps)
-		place_steps(stacks, sampled);
+		stacks_place_steps(stacks, sampled);
 	pthread_mutex_unlock(&stacks->thread.lock);
 	const struct source_choices *choices = source_choices(stacks->target);
 	double factor = stacks_budget_poll_factor(&stacks->budget, choices->wants_stacks || choices->seeks_lines);

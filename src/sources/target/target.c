@@ -339,6 +339,14 @@ enum status target_refresh(struct target *target)
 	return STATUS_OK;
 }
 
+const struct target_world *target_world_of(const struct target *target, pid_t pid, uint64_t start_ticks)
+{
+	for (size_t i = 0; i < target->world_count; i++)
+		if (target->worlds[i].pid == pid && target->worlds[i].start_ticks == start_ticks)
+			return &target->worlds[i];
+	return NULL;
+}
+
 /* -- opening -- */
 
 void target_explain_denied(const struct target *target, const struct target_member *member, struct reason *out)

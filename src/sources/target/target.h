@@ -17,6 +17,7 @@
 enum {
 	TARGET_COMMAND_SIZE = 256,
 	TARGET_MEMBERS_MAX = 512,
+	TARGET_WORLDS_MAX = 128,
 	/* members of which figures are read that take more calls: descriptors, what a sleeping one waits for */
 	TARGET_MEMBERS_DETAILED = 64,
 };
@@ -50,6 +51,13 @@ struct target {
 	int64_t ended_realtime_ns;
 	/* descendants beyond TARGET_MEMBERS_MAX, or for which no file descriptor was left */
 	unsigned members_left_out;
+	/* the source of collectives found them: ranks without a launcher's variables */
+	size_t world_count;
+	struct target_world {
+		pid_t pid;
+		uint64_t start_ticks;
+		uint32_t rank, size; /* in all hosts */
+	} worlds[TARGET_WORLDS_MAX];
 	bool is_spawned_rank;          /* the source of stacks found that it is one (torch.multiprocessing) */
 	bool is_short_of_files;        /* no file descriptor was left */
 	bool has_no_children_files;    /* this kernel has no children files (CONFIG_PROC_CHILDREN) */
@@ -71,6 +79,8 @@ enum status target_open(struct target *target, pid_t pid, const char *proc_root,
 enum status target_refresh(struct target *target);
 /* Why pmtop may not read a file of the member, and the remedy. */
 void target_explain_denied(const struct target *target, const struct target_member *member, struct reason *out);
+/* NULL: unknown. */
+const struct target_world *target_world_of(const struct target *target, pid_t pid, uint64_t start_ticks);
 /* A thread was left behind in a blocked read for the target (base/hang_watch.h): replaces the memory that the read
  * may still write to. */
 void target_leave_read(struct target *target);

@@ -138,6 +138,14 @@ void stacks_job_read(int directory_fd, struct stacks_job *out)
 	fill(variables, network, out);
 }
 
+void stacks_job_spawned(pid_t parent, unsigned rank, unsigned size, struct stacks_job *out)
+{
+	*out = (struct stacks_job){ .certain = "yes" };
+	snprintf(out->rank, sizeof out->rank, "%u", rank);
+	snprintf(out->world_size, sizeof out->world_size, "%u", size);
+	snprintf(out->run_id, sizeof out->run_id, "spawned by process %d", (int)parent);
+}
+
 void stacks_job_of_leader(const struct stacks_job *led, struct stacks_job *out)
 {
 	*out = *led;

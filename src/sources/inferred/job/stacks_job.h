@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 enum { STACKS_JOB_KEYS = 7, STACKS_JOB_RANK_SIZE = 16, STACKS_JOB_ID_SIZE = 512, STACKS_JOB_DEVICES_SIZE = 193 };
 
@@ -25,6 +26,8 @@ struct stacks_job {
 void stacks_job_read(int directory_fd, struct stacks_job *out);
 /* From the text of an environment; `network`: what identifies its network namespace, "" = unknown. */
 void stacks_job_parse(const char *text, size_t length, const char *network, struct stacks_job *out);
+/* Of a rank that a process without a launcher's variables has started. */
+void stacks_job_spawned(pid_t parent, unsigned rank, unsigned size, struct stacks_job *out);
 /* The job of the parent of a rank that is_led: rank 0, in whose own environment nothing of this is visible. */
 void stacks_job_of_leader(const struct stacks_job *led, struct stacks_job *out);
 /* Whether it is one of several ranks. */

@@ -11,7 +11,7 @@
 #include "src/base/text.h"
 #include "src/sources/target/command.h"
 
-enum { TEXT_SIZE = 8192, THREADS_MAX = 64, SIBLINGS_MAX = 256 };
+enum { PROCESSES_MAX = 1 << 16, ANCESTORS_MAX = 8 };
 #define SEARCH_FIRST_NS (1 * NS_PER_S)
 #define SEARCH_MAX_NS (30 * NS_PER_S)
 #define EMIT_NS (1 * NS_PER_S)
@@ -52,6 +52,14 @@ static void find_leaders(struct stacks_ranks *ranks, const struct target *target
 	}
 }
 
+/* The number that the process's own process group has shown, if no variable of a launcher does. */
+static void take_world(const struct target *target, const struct target_member *member, struct stacks_job *job)
+{
+	const struct target_world *world = target_world_of(target, member->pid, member->start_ticks);
+	if (world && (!stacks_job_is_rank(job) || job->certain))
+		stacks_job_spawned(member->parent, world->rank, world->size, job);
+}
+
 static void read_jobs(struct stacks_ranks *ranks, const struct target *target)
 {
 	size_t retained = 0;
@@ -62,14 +70,17 @@ static void read_jobs(struct stacks_ranks *ranks, const struct target *target)
 	for (size_t i = 0; i < target->member_count && ranks->job_count < STACKS_JOBS_MAX; i++) {
 		const struct target_member *member = &target->members[i];
 		size_t at = find_job(ranks, member);
-		if (at < ranks->job_count)
-			continue;
-		stacks_job_read(member->directory_fd, &ranks->jobs[at].job);
-		ranks->jobs[at].pid = member->pid;
-		ranks->jobs[at].start_ticks = member->start_ticks;
-		ranks->jobs[at].generation = member->generation;
-		ranks->job_count++;
+		if (at == ranks->job_count) {
+			stacks_job_read(member->directory_fd, &ranks->jobs[at].job);
+			ranks->jobs[at].pid = member->pid;
+			ranks->jobs[at].start_ticks = member->start_ticks;
+			ranks->jobs[at].generation = member->generation;
+			ranks->job_count++;
+		}
+		take_world(target, member, &ranks->jobs[at].job);
 	}
+	for (size_t i = 0; i < ranks->other_count; i++)
+		take_world(target, &ranks->others[i].member, &ranks->others[i].job);
 	find_leaders(ranks, target);
 }
 
@@ -97,40 +108,6 @@ static int open_process(const struct target *target, pid_t pid)
 	return written > 0 && (size_t)written < sizeof path ? file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY) : -1;
 }
 
-/* Adds the children of one thread. `text` is "PID PID PID ". */
-static size_t take_pids(const char *text, pid_t pids[SIBLINGS_MAX], size_t count)
-{
-	for (;;) {
-		char *end;
-		long pid = strtol(text, &end, 10);
-		if (end == text || pid <= 0 || pid > INT32_MAX || count == SIBLINGS_MAX)
-			return count;
-		pids[count++] = (pid_t)pid;
-		text = end;
-	}
-}
-
-static size_t children_of(const struct target *target, pid_t parent, pid_t pids[SIBLINGS_MAX])
-{
-	char text[TEXT_SIZE], path[64];
-	size_t count = 0, length;
-	int fd = open_process(target, parent);
-	DIR *task = fd >= 0 ? file_open_folder(fd, "task") : NULL;
-	struct dirent *entry;
-	for (unsigned i = 0; i < THREADS_MAX && task && (entry = file_next(task)); i++) {
-		if (text_count(entry->d_name) <= 0)
-			continue;
-		snprintf(path, sizeof path, "task/%.20s/children", entry->d_name);
-		if (file_read(fd, path, text, sizeof text, &length) == STATUS_OK)
-			count = take_pids(text, pids, count);
-	}
-	if (task)
-		closedir(task);
-	if (fd >= 0)
-		close(fd);
-	return count;
-}
-
 static bool has_owner(int directory_fd, uid_t owner)
 {
 	struct stat status;
@@ -155,7 +132,17 @@ static bool is_new_rank(const struct stacks_ranks *ranks, const struct stacks_jo
 	return is_new;
 }
 
-/* Whether both were started by multiprocessing in the same way: a forked child has its parent's command line. */
+/* The length of a command line up to its program: "python -u train.py --rank 1" without "--rank 1". */
+static size_t program_length(const char *text, size_t length)
+{
+	size_t at = strnlen(text, length) + 1;
+	while (at < length && text[at] == '-')
+		at += strnlen(text + at, length - at) + 1;
+	at += at < length ? strnlen(text + at, length - at) : 0;
+	return at < length ? at : length;
+}
+
+/* Whether both were started in the same way: by multiprocessing, or with the same program. */
 static bool is_spawned_alike(const struct target_member *own, const struct target_member *other)
 {
 	static const char option[] = "--multiprocessing-fork";
@@ -164,41 +151,92 @@ static bool is_spawned_alike(const struct target_member *own, const struct targe
 	if (file_read(own->directory_fd, "cmdline", own_text, sizeof own_text, &own_length) != STATUS_OK ||
 		file_read(other->directory_fd, "cmdline", other_text, sizeof other_text, &other_length) != STATUS_OK)
 		return false;
-	if (memmem(own_text, own_length, option, sizeof option - 1))
-		return memmem(other_text, other_length, option, sizeof option - 1);
-	return own_length == other_length && memcmp(own_text, other_text, own_length) == 0;
+	bool is_spawned = memmem(own_text, own_length, option, sizeof option - 1);
+	if (is_spawned != (memmem(other_text, other_length, option, sizeof option - 1) != NULL))
+		return false;
+	size_t length = program_length(own_text, own_length);
+	return is_spawned ||
+		(length == program_length(other_text, other_length) && memcmp(own_text, other_text, length) == 0);
 }
 
+static bool has_same_executable(int a_fd, int b_fd)
+{
+	struct stat a, b;
+	return file_stat(a_fd, "exe", &a, 0) == 0 && file_stat(b_fd, "exe", &b, 0) == 0 && a.st_dev == b.st_dev &&
+		a.st_ino == b.st_ino;
+}
+
+/* Whether an ancestor is the same rank: a rank's DataLoader workers have its environment. */
+static bool is_of_a_rank(const struct target *target, const struct stacks_other *other)
+{
+	struct target_member member = other->member;
+	bool is_of = false;
+	for (unsigned i = 0; i < ANCESTORS_MAX && !is_of && member.stat.parent > 1; i++) {
+		struct stacks_job job;
+		member = (struct target_member){ .directory_fd = open_process(target, member.stat.parent) };
+		if (member.directory_fd < 0)
+			break;
+		stacks_job_read(member.directory_fd, &job);
+		is_of = stacks_job_is_same(&job, &other->job) && strcmp(job.rank, other->job.rank) == 0 &&
+			has_same_executable(member.directory_fd, other->member.directory_fd);
+		if (!read_stat(&member))
+			member.stat.parent = 0;
+		close(member.directory_fd);
+	}
+	return is_of;
+}
+
+/* Ranks with a launcher's variables need no common parent; spawned ones have the same. */
 static bool is_sibling(const struct stacks_ranks *ranks, const struct target *target, const struct stacks_job *own,
 	const struct stacks_other *other)
 {
-	if (stacks_job_is_rank(own))
-		return is_new_rank(ranks, own, &other->job);
-	bool is_new = !stacks_job_is_rank(&other->job) && is_spawned_alike(&target->members[0], &other->member);
+	if (stacks_job_is_rank(own) && !own->certain)
+		return is_new_rank(ranks, own, &other->job) && !is_of_a_rank(target, other);
+	bool is_new = !stacks_job_is_rank(&other->job) && other->member.stat.parent > 1 &&
+		other->member.stat.parent == target->members[0].stat.parent &&
+		is_spawned_alike(&target->members[0], &other->member);
 	for (size_t i = 0; i < ranks->other_count; i++)
 		is_new &= ranks->others[i].member.pid != other->member.pid;
 	return is_new;
 }
 
 static void try_sibling(
-	struct stacks_ranks *ranks, const struct target *target, const struct stacks_job *own, pid_t parent, pid_t pid)
+	struct stacks_ranks *ranks, const struct target *target, const struct stacks_job *own, pid_t pid)
 {
 	struct stacks_other *other = &ranks->others[ranks->other_count];
-	*other =
-		(struct stacks_other){ .member = { .pid = pid, .parent = parent, .directory_fd = open_process(target, pid) } };
+	*other = (struct stacks_other){ .member = { .pid = pid, .directory_fd = open_process(target, pid) } };
 	if (other->member.directory_fd < 0)
 		return;
-	if (has_owner(other->member.directory_fd, target->uid) && read_stat(&other->member) &&
-		other->member.stat.parent == parent) {
+	if (has_owner(other->member.directory_fd, target->uid) &&
+		has_same_executable(other->member.directory_fd, target->members[0].directory_fd) &&
+		read_stat(&other->member) && !is_member(target, pid, other->member.stat.start_ticks, NULL)) {
 		stacks_job_read(other->member.directory_fd, &other->job);
+		other->member.parent = other->member.stat.parent;
 		other->member.start_ticks = other->member.stat.start_ticks;
 		if (is_sibling(ranks, target, own, other)) {
+			take_world(target, &other->member, &other->job);
 			read_command(&other->member);
 			ranks->other_count++;
 			return;
 		}
 	}
 	close(other->member.directory_fd);
+}
+
+/* Tries all processes of this machine. */
+static void try_all(struct stacks_ranks *ranks, const struct target *target, const struct stacks_job *own)
+{
+	DIR *processes = file_open_folder(AT_FDCWD, target->proc_root);
+	struct dirent *entry;
+	for (unsigned i = 0; i < PROCESSES_MAX && processes && ranks->other_count < STACKS_OTHERS_MAX &&
+		(entry = file_next(processes));
+		i++) {
+		long pid = text_count(entry->d_name);
+		if (pid > 0 && pid <= INT32_MAX && pid != target->pid)
+			try_sibling(ranks, target, own, (pid_t)pid);
+	}
+	if (processes)
+		closedir(processes);
 }
 
 static void try_leader(
@@ -226,7 +264,6 @@ static void try_leader(
 
 static void search(struct stacks_ranks *ranks, const struct target *target, int64_t now_ns)
 {
-	pid_t pids[SIBLINGS_MAX];
 	const struct target_member *member = target->member_count > 0 ? &target->members[0] : NULL;
 	const struct stacks_job *own = member && member->pid == target->pid ? stacks_ranks_job(ranks, member) : NULL;
 	bool is_rank = own && stacks_job_is_rank(own);
@@ -235,12 +272,9 @@ static void search(struct stacks_ranks *ranks, const struct target *target, int6
 	ranks->interval_ns = ranks->interval_ns == 0 ? SEARCH_FIRST_NS : ranks->interval_ns * 2;
 	ranks->interval_ns = ranks->interval_ns < SEARCH_MAX_NS ? ranks->interval_ns : SEARCH_MAX_NS;
 	ranks->search_ns = now_ns + ranks->interval_ns;
-	if ((is_rank && (long)ranks->other_count + 1 >= text_count(own->world_size)) || member->stat.parent <= 1)
+	if (is_rank && (long)ranks->other_count + 1 >= text_count(own->world_size))
 		return;
-	size_t count = children_of(target, member->stat.parent, pids);
-	for (size_t i = 0; i < count && ranks->other_count < STACKS_OTHERS_MAX; i++)
-		if (pids[i] != target->pid)
-			try_sibling(ranks, target, own, member->stat.parent, pids[i]);
+	try_all(ranks, target, own);
 	if (own->is_led)
 		try_leader(ranks, target, own, member->stat.parent);
 }

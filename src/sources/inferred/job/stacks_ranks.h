@@ -1,6 +1,6 @@
 /* stacks_ranks.h: the jobs of the target's processes (stacks_job.h), and, if the target itself is a rank, the other
- * ranks of its job that have the same parent, the launcher or the Python process that spawned them. pmtop opens these
- * with the same owner only.
+ * ranks of its job on this machine. With a launcher's variables they need no common parent, and without they have the
+ * parent that spawned them. pmtop opens those with the same owner and executable only.
  *
  * All calls come from the collector's sampler thread. Refreshing reads /proc and may be abandoned in it
  * (src/base/files/hang_watch.h), so it is done under no lock. */

@@ -39,10 +39,8 @@ bool stacks_siblings_job(const struct stacks_sibling *list, size_t count, size_t
 		return false;
 	static const char yes[] = "yes", no[] = "no";
 	bool is_certain = has_numbers(list, count, own, size);
-	*out = (struct stacks_job){ .certain = is_certain ? yes : no };
-	snprintf(out->rank, sizeof out->rank, "%u", is_certain ? (unsigned)own->number : earlier);
+	stacks_job_spawned(own->parent, is_certain ? (unsigned)own->number : earlier, size, out);
+	out->certain = is_certain ? yes : no;
 	snprintf(out->local_rank, sizeof out->local_rank, "%s", out->rank);
-	snprintf(out->world_size, sizeof out->world_size, "%u", size);
-	snprintf(out->run_id, sizeof out->run_id, "spawned by process %d", (int)own->parent);
 	return true;
 }
