@@ -68,8 +68,8 @@ static void enter(uint32_t rank, uint64_t sequence, double at_s)
 }
 
 /* One step each 0.1 s. A rank in Join enters its collective at once, the others at its end. Ranks from `joins` on are
- * in Join from from_s to to_s; each is sampled once a second. */
-static void run(uint32_t joins, double from_s, double to_s)
+ * in Join from from_s to to_s of each epoch; each is sampled once a second. */
+static void run_epochs(uint32_t joins, double from_s, double to_s, double epoch_s)
 {
 	double samples_s[RANKS][REDUCE + 1] = { { 0 } };
 	open_job();
@@ -78,7 +78,7 @@ static void run(uint32_t joins, double from_s, double to_s)
 		sample_set_clear(&set);
 		set.time_ns = at_ns(at_s + 0.05);
 		for (uint32_t rank = 0; rank < RANKS; rank++) {
-			bool is_joined = rank >= joins && at_s >= from_s && at_s < to_s;
+			bool is_joined = rank >= joins && fmod(at_s, epoch_s) >= from_s && fmod(at_s, epoch_s) < to_s;
 			enter(rank, i, at_s + (is_joined ? -0.09 : 1e-4 * rank));
 			uint32_t code = is_joined ? REDUCE : STEP;
 			if (i % 10 == 9)
@@ -87,6 +87,8 @@ static void run(uint32_t joins, double from_s, double to_s)
 		model_apply(model, &set);
 	}
 }
+
+static void run(uint32_t joins, double from_s, double to_s) { run_epochs(joins, from_s, to_s, seconds_s); }
 
 static int straggler(void)
 {
@@ -152,6 +154,15 @@ START_TEST(rank_that_left_join_counts_again)
 }
 END_TEST
 
+START_TEST(earlier_epochs_in_join_accuse_none)
+{
+	run_epochs(2, 3, 6, 6);
+	ck_assert_int_eq(straggler(), -1);
+	ck_assert_double_lt(lost_s(), 3 * 0.2);
+	close_job();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("joined");
@@ -160,6 +171,7 @@ int main(void)
 	tcase_add_test(tests, pmtop_that_comes_while_a_rank_is_in_join_accuses_none);
 	tcase_add_test(tests, time_that_is_counted_late_does_not_end_join);
 	tcase_add_test(tests, rank_that_left_join_counts_again);
+	tcase_add_test(tests, earlier_epochs_in_join_accuse_none);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -54,10 +54,11 @@ static void refresh(const struct model *model, struct collective_rank *rank)
 	double sum_s = joined_s(&model->code, group);
 	bool is_now = sum_s > joined->joined_s, was = joined_now(rank);
 	if (is_now && !was) {
-		joined->since_ns = since_of(model, joined, sum_s, sampled_s);
-		joined->until_ns = 0;
+		memmove(&joined->spans[1], &joined->spans[0], (JOINED_SPANS - 1) * sizeof joined->spans[0]);
+		joined->spans[0].since_ns = since_of(model, joined, sum_s, sampled_s);
+		joined->spans[0].until_ns = 0;
 	} else if (!is_now && was && joined->outside_ns) {
-		joined->until_ns = joined->outside_ns;
+		joined->spans[0].until_ns = joined->outside_ns;
 	}
 	/* The time of a sample from before Join may be counted later: one reading is not enough. */
 	joined->outside_ns = !is_now && joined_now(rank) ? model->now_ns : 0;
@@ -68,13 +69,15 @@ static void refresh(const struct model *model, struct collective_rank *rank)
 
 bool joined_at(const struct collective_rank *rank, int64_t at_ns)
 {
-	const struct joined *joined = &rank->joined;
-	return joined->since_ns && at_ns >= joined->since_ns && (!joined->until_ns || at_ns < joined->until_ns);
+	for (size_t i = 0; i < JOINED_SPANS && rank->joined.spans[i].since_ns; i++)
+		if (at_ns >= rank->joined.spans[i].since_ns)
+			return !rank->joined.spans[i].until_ns || at_ns < rank->joined.spans[i].until_ns;
+	return false;
 }
 
 bool joined_now(const struct collective_rank *rank)
 {
-	return !rank->is_gone && rank->joined.since_ns && !rank->joined.until_ns;
+	return !rank->is_gone && rank->joined.spans[0].since_ns && !rank->joined.spans[0].until_ns;
 }
 
 void model_refresh_joined(struct model *model)

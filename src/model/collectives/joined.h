@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { JOINED_SPANS = 8 };
+
 struct model;
 struct collective_rank;
 
@@ -16,7 +18,9 @@ struct joined {
 	double joined_s, sampled_s; /* of its samples so far: in Join, and all; 0 = not sampled */
 	int64_t sampled_ns;         /* when sampled_s last changed */
 	int64_t outside_ns;         /* the last reading, if it is the first one outside of Join; else 0 */
-	int64_t since_ns, until_ns; /* the latest time in Join; since 0: it was not; until 0: it is */
+	struct {
+		int64_t since_ns, until_ns; /* since 0: none; until 0: it is in Join still */
+	} spans[JOINED_SPANS];          /* the latest times in Join, newest first */
 };
 
 bool joined_at(const struct collective_rank *rank, int64_t at_ns);
