@@ -265,9 +265,9 @@ static const char *wait_name(const struct model *model, const struct exchange_ha
 	struct newest_line line;
 	for (size_t i = 0; i < hang->waiting_count; i++) {
 		int32_t pid = model->collectives->ranks[hang->waiting[i]].pid;
-		if (!code_newest_line(model, pid, &line) || !line.communication)
+		if (!code_newest_line(model, pid, &line) || !(line.communication || line.is_own_wait))
 			continue;
-		if (exchange_is_function(line.communication))
+		if (line.is_own_wait || exchange_is_function(line.communication))
 			return "send or receive";
 		const char *function = code_plain_function(line.communication);
 		name = isalpha((unsigned char)*function) ? function : name;

@@ -199,6 +199,20 @@ START_TEST(wait_that_is_no_send_or_receive_has_its_own_name)
 }
 END_TEST
 
+START_TEST(wait_in_a_line_of_its_own_hangs_too)
+{
+	static const double hang[] = { 1, 0 };
+	static const uint32_t waits[] = { WAIT, WAIT };
+	const char *before = wait_text;
+	wait_text = "for work in works: work.wait()";
+	open_job(2, true);
+	run(2, 1, 20, hang, waits, false);
+	ck_assert_str_eq(verdict(), "rank 0 waits in send or receive; rank 1 is in pipe.py:22");
+	close_job();
+	wait_text = before;
+}
+END_TEST
+
 /* All ranks have entered a collective now, and wait for none. */
 static void enter_collective(int count, int at_s)
 {
@@ -258,6 +272,7 @@ int main(void)
 	tcase_add_test(tests, slowest_stage_waits_the_least);
 	tcase_add_test(tests, stages_of_nearly_equal_speed_have_no_slowest);
 	tcase_add_test(tests, slow_stage_does_not_hang_while_the_others_wake_up);
+	tcase_add_test(tests, wait_in_a_line_of_its_own_hangs_too);
 	tcase_add_test(tests, wait_that_is_no_send_or_receive_has_its_own_name);
 	tcase_add_test(tests, slowest_stage_is_named_beside_collectives);
 	suite_add_tcase(suite, tests);

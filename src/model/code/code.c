@@ -393,6 +393,12 @@ int code_group_of(const struct code *code, int32_t pid)
 	return -1;
 }
 
+bool code_is_own_wait(const struct code *code, const struct code_node *node)
+{
+	return node->phase != CODE_PHASE_COMMUNICATION && code->codes[node->code].is_own && node->text &&
+		strstr(node->text, ".wait(");
+}
+
 const char *code_communication(const struct code *code, const struct code_node *node)
 {
 	const char *function = NULL;

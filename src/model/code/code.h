@@ -120,6 +120,8 @@ struct model;
 bool code_is_in_line(const struct code *code, const struct code_node *node, uint32_t function, uint32_t line);
 /* The group of a process itself, not of its workers; −1 = none. */
 int code_group_of(const struct code *code, int32_t pid);
+/* Whether it is a line of the user's own like `work.wait()`: the function is C++'s, which stack samples do not have. */
+bool code_is_own_wait(const struct code *code, const struct code_node *node);
 /* The outermost library function of the communication that a node is part of; NULL: none, or unknown. */
 const char *code_communication(const struct code *code, const struct code_node *node);
 /* The group to show first: the target process, else the one with the most samples; −1 = none. */

@@ -98,6 +98,7 @@ bool code_newest_line(const struct model *model, int32_t pid, struct newest_line
 	const struct code_node *node = &code->nodes[samples->groups[group].node - 1];
 	enum code_phase phase = node->phase;
 	const char *communication = code_communication(code, node);
+	bool is_own_wait = code_is_own_wait(code, node);
 	for (const struct code_node *at = node;; at = &code->nodes[at->parent - 1]) {
 		if (code->codes[at->code].is_own) {
 			node = at;
@@ -112,6 +113,7 @@ bool code_newest_line(const struct model *model, int32_t pid, struct newest_line
 		.line = node->line,
 		.communication = communication,
 		.phase = phase,
+		.is_own_wait = is_own_wait,
 		.time_ns = samples->groups[group].time_ns };
 	return true;
 }
@@ -175,6 +177,7 @@ void model_sum_phases(const struct model *model, int32_t pid, int64_t from_ns, i
 			continue;
 		sums->samples += count;
 		sums->counts[phase] += count;
+		sums->own_waits += code_is_own_wait(code, &code->nodes[entry->node]) ? count : 0;
 		sums->weight_s += count * entry->weight_s;
 		sums->weight_s2 += count * entry->weight_s * entry->weight_s;
 		sums->phase_s[phase] += count * entry->weight_s;

@@ -25,7 +25,7 @@ struct sampled_line {
 
 /* Samples by phase. A sample weighs the time until the next one, because the sampling rate varies. */
 struct phase_sums {
-	unsigned samples, counts[CODE_PHASE_COUNT];
+	unsigned samples, counts[CODE_PHASE_COUNT], own_waits; /* own_waits: of code_is_own_wait() */
 	double weight_s, weight_s2; /* sum of the weights, and of their squares */
 	double phase_s[CODE_PHASE_COUNT];
 };
@@ -36,6 +36,7 @@ struct newest_line {
 	uint32_t line;                      /* 0 = unknown */
 	const char *communication;          /* of code_communication() */
 	enum code_phase phase;              /* of the whole stack */
+	bool is_own_wait;                   /* code_is_own_wait() of the whole stack */
 	int64_t time_ns;                    /* of the sample */
 };
 

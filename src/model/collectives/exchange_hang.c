@@ -39,7 +39,7 @@ static bool take_rank(const struct model *model, size_t rank, struct exchange_ha
 	model_sum_phases(model, pid, from_ns, model->now_ns, &sums);
 	if (sums.samples < SAMPLES_MIN || model_is_working(model, pid, from_ns, model->now_ns))
 		return false;
-	if (sums.counts[CODE_PHASE_COMMUNICATION] >= all_ratio * sums.samples)
+	if (sums.counts[CODE_PHASE_COMMUNICATION] + sums.own_waits >= all_ratio * sums.samples)
 		insert(model->collectives, out->waiting, &out->waiting_count, rank);
 	else
 		insert(model->collectives, out->late, &out->late_count, rank);

@@ -13,7 +13,6 @@ static const double difference_min_ratio = 0.3, errors = 3, unknown_max_ratio = 
 /* What a stack sample shows. */
 enum waits { WAITS_NOT, WAITS_EXCHANGE, WAITS_COLLECTIVE, WAITS_UNKNOWN, WAITS_COUNT };
 
-/* `dist.irecv(x, 0).wait()` is a line of the user's own: wait is a function of C++, which stack samples do not have. */
 static enum waits waits_of(const struct code *code, const struct code_node *node, bool has_collectives)
 {
 	bool is_exchange = !has_collectives;
@@ -22,7 +21,7 @@ static enum waits waits_of(const struct code *code, const struct code_node *node
 		is_exchange |= function && exchange_is_function(function);
 		return is_exchange ? WAITS_EXCHANGE : function ? WAITS_COLLECTIVE : WAITS_UNKNOWN;
 	}
-	if (!code->codes[node->code].is_own || !node->text || !strstr(node->text, ".wait("))
+	if (!code_is_own_wait(code, node))
 		return WAITS_NOT;
 	is_exchange |= strstr(node->text, "irecv(") || strstr(node->text, "isend(");
 	return is_exchange ? WAITS_EXCHANGE : WAITS_UNKNOWN;
