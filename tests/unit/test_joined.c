@@ -11,6 +11,7 @@
 
 enum { PID = 700, BASE_S = 5000, RANKS = 3, STEP = 1, JOIN, REDUCE };
 static const double step_s = 0.1, seconds_s = 20;
+static double begins_s; /* sampling stacks */
 
 static struct model *model;
 static struct sample_set set;
@@ -81,7 +82,7 @@ static void run_epochs(uint32_t joins, double from_s, double to_s, double epoch_
 			bool is_joined = rank >= joins && fmod(at_s, epoch_s) >= from_s && fmod(at_s, epoch_s) < to_s;
 			enter(rank, i, at_s + (is_joined ? -0.09 : 1e-4 * rank));
 			uint32_t code = is_joined ? REDUCE : STEP;
-			if (i % 10 == 9)
+			if (i % 10 == 9 && at_s >= begins_s)
 				fill_code_time(add(RECORD_CODE_TIME), node_of(rank, code), samples_s[rank][code] += 1);
 		}
 		model_apply(model, &set);
@@ -132,6 +133,17 @@ START_TEST(pmtop_that_comes_while_a_rank_is_in_join_accuses_none)
 }
 END_TEST
 
+/* Its ring has the epochs before: the stacks of that time are unknown. */
+START_TEST(epochs_before_pmtop_came_accuse_none)
+{
+	begins_s = 12;
+	run_epochs(2, 3, 6, 6);
+	ck_assert_int_eq(straggler(), -1);
+	begins_s = 0;
+	close_job();
+}
+END_TEST
+
 START_TEST(time_that_is_counted_late_does_not_end_join)
 {
 	run(2, 5, seconds_s);
@@ -169,6 +181,7 @@ int main(void)
 	TCase *tests = tcase_create("all");
 	tcase_add_test(tests, others_are_not_late_for_a_rank_in_join);
 	tcase_add_test(tests, pmtop_that_comes_while_a_rank_is_in_join_accuses_none);
+	tcase_add_test(tests, epochs_before_pmtop_came_accuse_none);
 	tcase_add_test(tests, time_that_is_counted_late_does_not_end_join);
 	tcase_add_test(tests, rank_that_left_join_counts_again);
 	tcase_add_test(tests, earlier_epochs_in_join_accuse_none);

@@ -35,15 +35,6 @@ static double joined_s(const struct code *code, int group)
 	return sum_s;
 }
 
-/* Since the sample before the first one in Join; if that is the first sample of all, it is unknown since when: none is
- * accused for the time before. */
-static int64_t since_of(const struct model *model, const struct joined *joined, double sum_s, double sampled_s)
-{
-	if (joined->sampled_ns)
-		return joined->sampled_ns;
-	return sum_s >= sampled_s ? 1 : model->now_ns;
-}
-
 static void refresh(const struct model *model, struct collective_rank *rank)
 {
 	struct joined *joined = &rank->joined;
@@ -55,13 +46,14 @@ static void refresh(const struct model *model, struct collective_rank *rank)
 	bool is_now = sum_s > joined->joined_s, was = joined_now(rank);
 	if (is_now && !was) {
 		memmove(&joined->spans[1], &joined->spans[0], (JOINED_SPANS - 1) * sizeof joined->spans[0]);
-		joined->spans[0].since_ns = since_of(model, joined, sum_s, sampled_s);
+		joined->spans[0].since_ns = joined->sampled_ns ? joined->sampled_ns : model->now_ns;
 		joined->spans[0].until_ns = 0;
 	} else if (!is_now && was && joined->outside_ns) {
 		joined->spans[0].until_ns = joined->outside_ns;
 	}
 	/* The time of a sample from before Join may be counted later: one reading is not enough. */
 	joined->outside_ns = !is_now && joined_now(rank) ? model->now_ns : 0;
+	joined->first_ns = joined->sampled_ns ? joined->first_ns : model->now_ns;
 	joined->joined_s = sum_s;
 	joined->sampled_s = sampled_s;
 	joined->sampled_ns = model->now_ns;
@@ -69,6 +61,8 @@ static void refresh(const struct model *model, struct collective_rank *rank)
 
 bool joined_at(const struct collective_rank *rank, int64_t at_ns)
 {
+	if (at_ns < rank->joined.first_ns)
+		return true;
 	for (size_t i = 0; i < JOINED_SPANS && rank->joined.spans[i].since_ns; i++)
 		if (at_ns >= rank->joined.spans[i].since_ns)
 			return !rank->joined.spans[i].until_ns || at_ns < rank->joined.spans[i].until_ns;

@@ -17,6 +17,7 @@ struct collective_rank;
 struct joined {
 	double joined_s, sampled_s; /* of its samples so far: in Join, and all; 0 = not sampled */
 	int64_t sampled_ns;         /* when sampled_s last changed */
+	int64_t first_ns;           /* when it first was, in a job that uses Join: none is accused for the time before */
 	int64_t outside_ns;         /* the last reading, if it is the first one outside of Join; else 0 */
 	struct {
 		int64_t since_ns, until_ns; /* since 0: none; until 0: it is in Join still */
