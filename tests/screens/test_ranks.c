@@ -213,6 +213,45 @@ START_TEST(rank_that_is_behind_in_a_collective_is_named)
 }
 END_TEST
 
+/* A job that hung before pmtop came: no steps are known. */
+START_TEST(without_steps_the_overview_names_the_rank_that_is_behind)
+{
+	enter_collectives(12.2);
+	show(12.3);
+	ck_assert(stage_shows(&stage, "rank 1 has not entered all_reduce #41 (default_pg); rank 0 has waited 8.3 s"));
+	ck_assert(stage_shows(&stage, "2 ranks · [0] details"));
+	stage_resize(&stage, 80, 24);
+	ck_assert(stage_shows(&stage, "rank 1 has not entered all_reduce #41 (default_pg); rank 0 has waited 8.3 s"));
+}
+END_TEST
+
+START_TEST(gpu_of_each_rank_is_shown)
+{
+	struct sample_set set = SAMPLE_SET_INIT;
+	enter_collectives(12.2);
+	set.time_ns = stage.begin_ns + (int64_t)(12.2 * (double)NS_PER_S);
+	for (int i = 0; i < 2; i++) {
+		struct record *record = sample_set_add(&set, RECORD_GPU, 0, set.time_ns);
+		struct gpu_row *gpu = sample_set_allocate(&set, sizeof *gpu);
+		*gpu = (struct gpu_row){ .instance = i, .parent = -1, .index = (uint32_t)i + 4, .vendor = "nvidia", .name = "H200" };
+		record->gpu = gpu;
+		sample_set_figure(&set, set.time_ns, METRIC_GPU_BUSY, i, 0.87);
+		struct gpu_process_row *row = sample_set_allocate(&set, sizeof *row);
+		*row = (struct gpu_process_row){ 48213 + i, GPU_PROCESS_COMPUTE, "", 3.9e9, NAN };
+		record = sample_set_add(&set, RECORD_GPU_PROCESSES, 0, set.time_ns);
+		record->gpu_processes.gpu = i;
+		record->gpu_processes.rows = row;
+		record->gpu_processes.count = 1;
+	}
+	model_apply(stage.model, &set);
+	sample_set_release(&set);
+	show(12.3);
+	stage_type(&stage, "0");
+	ck_assert(stage_shows(&stage, "4 · 87 %"));
+	ck_assert(stage_shows(&stage, "5 · 87 %"));
+}
+END_TEST
+
 /* NCCL's RAS: ranks 0 and 1 are this machine's, and rank 3 is dead. */
 START_TEST(ranks_of_other_machines_and_the_dead_one_are_shown)
 {
@@ -282,6 +321,8 @@ int main(void)
 	tcase_add_test(tests, a_rank_by_the_order_of_starts_is_marked);
 	tcase_add_test(tests, ranks_on_other_machines_are_counted);
 	tcase_add_test(tests, rank_that_is_behind_in_a_collective_is_named);
+	tcase_add_test(tests, without_steps_the_overview_names_the_rank_that_is_behind);
+	tcase_add_test(tests, gpu_of_each_rank_is_shown);
 	tcase_add_test(tests, ranks_of_other_machines_and_the_dead_one_are_shown);
 	tcase_add_test(tests, view_of_ranks_has_a_tab_only_where_there_are_ranks);
 	tcase_add_test(tests, a_single_process_has_no_panel);

@@ -59,6 +59,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);
 	struct rect measure = { 0, 0, rect.width - 4, 0 };
 	int words = parts_wrap(canvas, measure, ROLE_NORMAL, text);
+	struct rect ranks = rect_take_top(&rect, panel_ranks_height(scene, canvas, rect.height));
 	struct rect note = rect_take_top(&rect, rect.height < 12 ? 0 : frame + words);
 	struct rect line = rect_take_top(&rect, 1),
 				machine = rect_take_top(&rect, system_is_known(scene->model) && rect.height >= 9 ? 1 : 0);
@@ -66,6 +67,8 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	struct rect gpu = rect_take_bottom(&rect, panel_gpu_height(scene, canvas, canvas->height));
 	struct rect code = rect_take_top(&rect, panel_code_height(scene, canvas, rect.height)), plots = rect;
 
+	if (ranks.height > 0)
+		panel_ranks(scene, canvas, ranks);
 	if (note.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, note)) {
 		struct rect inside = parts_panel(canvas, note, is_refused ? "Not readable" : "No steps yet", NULL, ROLE_TITLE);
 		rect_take_left(&inside, 1);

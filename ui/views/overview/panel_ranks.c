@@ -166,14 +166,44 @@ static void compare(const struct scene *scene, struct ranks *out)
 	ranks_compare(scene->model, scene->run < 0 ? scene->model->run_count : (unsigned)scene->run, out);
 }
 
+/* Ranks of which no steps are known, but collectives: those of a job that hung before pmtop came. */
+static size_t count_without_steps(const struct scene *scene, const struct ranks *ranks)
+{
+	const struct collectives *all = scene->model->collectives;
+	size_t count = 0;
+	for (size_t i = 0; ranks->count < 2 && all && i < all->rank_count; i++)
+		count += !all->ranks[i].is_gone;
+	return count;
+}
+
+static void draw_without_steps(const struct scene *scene, size_t count, struct canvas *canvas, struct rect rect)
+{
+	char words[COLLECTIVE_WORDS_SIZE];
+	struct line right;
+	enum role role = *collective_words_now(scene->model, words) ? ROLE_CRITICAL
+		: *collective_words_straggler(scene->model, words)      ? ROLE_WARNING
+																 : ROLE_NORMAL;
+	if (!*words && !*collective_words_verdict(scene->model, words))
+		snprintf(words, sizeof words, "no rank keeps the others waiting");
+	line_start(&right, " · ");
+	line_add(&right, 0, ROLE_NORMAL, "%zu ranks", count);
+	line_add(&right, 1, ROLE_KEY, "[0] details");
+	if (rect.height > 1)
+		rect = parts_panel(canvas, rect, "Ranks", &right, ROLE_TITLE);
+	canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, role, words);
+}
+
 int panel_ranks_height(const struct scene *scene, const struct canvas *canvas, int height)
 {
 	struct ranks ranks;
 	compare(scene, &ranks);
-	if (ranks.count < 2 || height < 8)
+	bool has_steps = ranks.count >= 2;
+	if (height < 8 || (!has_steps && count_without_steps(scene, &ranks) < 2))
 		return 0;
 	if (!parts_is_roomy(canvas))
 		return 1;
+	if (!has_steps)
+		return parts_panel_rows(canvas) + 1;
 	int rows = ranks.count > ROWS_MAX ? ROWS_MAX + 1 : (int)ranks.count, frame = parts_panel_rows(canvas) + 2,
 		max = height * 2 / 5;
 
@@ -186,6 +216,10 @@ void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect r
 	struct ranks ranks;
 	struct line right;
 	compare(scene, &ranks);
+	if (ranks.count < 2) {
+		draw_without_steps(scene, count_without_steps(scene, &ranks), canvas, rect);
+		return;
+	}
 	enum role role = write_words(scene, &ranks, words);
 	line_start(&right, " · ");
 	if (ranks.world_size > (long)ranks.count)

@@ -49,6 +49,7 @@ enum rank_cell {
 	CELL_WAITS,
 	CELL_STATE,
 	CELL_LINE,
+	CELL_GPU, /* where there are GPUs */
 	CELLS
 };
 
@@ -62,6 +63,7 @@ static const struct table_column columns[CELLS] = {
 	[CELL_WAITS] = { "OTHERS WAIT", 11, 1, false, false },
 	[CELL_STATE] = { "STATE", 9, 1, true, false },
 	[CELL_LINE] = { "PYTHON LINE", 16, 0, true, true },
+	[CELL_GPU] = { "GPU", 9, 5, false, false },
 };
 
 /* -- rows -- */
@@ -188,6 +190,27 @@ static const char *state_words(const struct scene *scene, const struct rows *row
 	return rank && (rank->state == 'T' || rank->state == 't') ? "stopped" : "running";
 }
 
+/* "2 · 87 %": those that its process uses, and how busy the first one is. */
+static void draw_gpu(
+	const struct scene *scene, const struct row *row, const struct table *table, struct canvas *canvas, int y)
+{
+	const struct gpus *gpus = &scene->model->gpus;
+	const struct gpu *first = NULL;
+	char text[64] = "", share[NUMBER_SIZE];
+	for (size_t i = 0; i < gpus->count; i++)
+		for (size_t k = 0; k < gpus->gpus[i].process_count; k++) {
+			size_t length = strlen(text);
+			if (gpus->gpus[i].processes[k].pid != row->pid || length > sizeof text / 2)
+				continue;
+			first = first ? first : &gpus->gpus[i];
+			snprintf(text + length, sizeof text - length, "%s%u", length ? "," : "", gpus->gpus[i].index);
+		}
+	double busy_ratio = first ? gpu_now(first, METRIC_GPU_BUSY) : (double)NAN;
+	if (isfinite(busy_ratio))
+		snprintf(text + strlen(text), sizeof text - strlen(text), " · %s", format_percent(share, busy_ratio));
+	table_cell(table, canvas, y, CELL_GPU, ROLE_NORMAL, first ? text : "–");
+}
+
 static void draw_row(const struct scene *scene, const struct rows *rows, const struct row *row,
 	const struct table *table, struct canvas *canvas, int y)
 {
@@ -202,6 +225,8 @@ static void draw_row(const struct scene *scene, const struct rows *rows, const s
 	table_cell(table, canvas, y, CELL_STEP, ROLE_NORMAL, parts_time(number, step_s, step_s));
 	table_cell(table, canvas, y, CELL_OWN, ROLE_NORMAL, parts_time(number, own_s, step_s));
 	draw_collectives(scene, rows, row, table, canvas, y);
+	if (scene->model->gpus.count > 0)
+		draw_gpu(scene, row, table, canvas, y);
 	const struct ras_rank *remote = remote_of(scene, rows, row);
 	table_cell(table, canvas, y, CELL_STATE, remote && remote->state != RAS_RUNNING ? ROLE_WARNING : ROLE_NORMAL,
 		state_words(scene, rows, row));
@@ -242,7 +267,7 @@ static void draw_ranks(const struct scene *scene, const struct rows *rows, struc
 	struct rect header = rect_take_top(&rect, 1);
 	struct view_state *state = scene->state;
 	struct table table;
-	table_fit(&table, columns, CELLS, header);
+	table_fit(&table, columns, scene->model->gpus.count > 0 ? CELLS : CELL_GPU, header);
 	table_header(&table, canvas, header.y, -1, false);
 	state->list = rect;
 	parts_list_settle(state, (int)rows->count, rect.height);
