@@ -251,10 +251,12 @@ static void enter_collectives(unsigned rank, uint64_t last)
 	entered->collectives.count = last;
 }
 
-START_TEST(rank_that_others_wait_for_is_named)
+/* Rank 1 is behind since 20.1 s; it is 35 s. */
+static void wait_for_rank_1(bool has_steps)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		rank_group_add(&group, i, 2, "job", 100 + (int32_t)i);
+		if (has_steps)
+			rank_group_add(&group, i, 2, "job", 100 + (int32_t)i);
 		struct record *rank = add(RECORD_COLLECTIVE_RANK, 0);
 		rank->collective_rank.pid = 100 + (int32_t)i;
 		rank->collective_rank.rank = (int32_t)i;
@@ -273,7 +275,8 @@ START_TEST(rank_that_others_wait_for_is_named)
 	enter_collectives(0, 201);
 	enter_collectives(1, 200);
 	rank_group_apply(&group, 20.5);
-	assert_has(page(PLAIN), "pmtop_rank_behind_seconds{run_id=\"job\",rank=\"1\"} 0\n");
+	if (has_steps)
+		assert_has(page(PLAIN), "pmtop_rank_behind_seconds{run_id=\"job\",rank=\"1\"} 0\n");
 	for (unsigned i = 0; i < 2; i++) {
 		struct record *record = add(RECORD_COLLECTIVES, 0);
 		record->collectives.pid = 100 + (int32_t)i;
@@ -281,6 +284,25 @@ START_TEST(rank_that_others_wait_for_is_named)
 		record->time_ns = SCRIPT_BASE_NS + 35 * NS_PER_S;
 	}
 	rank_group_apply(&group, 35);
+}
+
+/* A rank whose steps are unknown has no other series of its own. */
+START_TEST(rank_without_steps_is_named)
+{
+	struct record *target = add(RECORD_PROCESS_SEEN, 0);
+	target->process.pid = 99;
+	target->process.is_target = true;
+	target->process.command = "torchrun";
+	wait_for_rank_1(false);
+	const char *text = page(PLAIN);
+	assert_has(text, "pmtop_rank_behind_seconds{run_id=\"pid-99\",rank=\"0\"} 0\n");
+	assert_has(text, "pmtop_rank_behind_seconds{run_id=\"pid-99\",rank=\"1\"} 14.9");
+}
+END_TEST
+
+START_TEST(rank_that_others_wait_for_is_named)
+{
+	wait_for_rank_1(true);
 	const char *text = page(PLAIN);
 	assert_has(text, "pmtop_rank_behind_seconds{run_id=\"job\",rank=\"0\"} 0\n");
 	assert_has(text, "pmtop_rank_behind_seconds{run_id=\"job\",rank=\"1\"} 14.9");
@@ -476,6 +498,7 @@ int main(void)
 	tcase_add_test(tests, steps_are_a_cumulative_histogram);
 	tcase_add_test(tests, own_time_and_excess_show_the_slow_rank);
 	tcase_add_test(tests, rank_that_others_wait_for_is_named);
+	tcase_add_test(tests, rank_without_steps_is_named);
 	tcase_add_test(tests, gpus_have_the_labels_of_dcgm_and_join_with_ranks);
 	tcase_add_test(tests, ended_runs_of_a_process_make_way_but_ranks_stay);
 	tcase_add_test(tests, what_is_unknown_is_absent);

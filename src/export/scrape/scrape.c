@@ -108,7 +108,9 @@ static void find_subjects(struct scrape *scrape)
 			add_subject(scrape, source, (int)k);
 			has_run = true;
 		}
-		if (!has_run && source->model->has_target && (scrape->source_count == 1 || uses_gpu(source->model)))
+		bool has_ranks = source->model->collectives && source->model->collectives->rank_count > 1;
+		if (!has_run && source->model->has_target &&
+			(scrape->source_count == 1 || has_ranks || uses_gpu(source->model)))
 			add_subject(scrape, source, -1);
 	}
 }

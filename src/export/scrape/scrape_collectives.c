@@ -1,6 +1,7 @@
 #include "src/export/scrape/scrape_collectives.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "src/export/scrape/scrape.h"
@@ -35,10 +36,8 @@ static int index_of(const struct collectives *collectives, int32_t pid)
 	return -1;
 }
 
-static struct of_rank of_subject(struct judged *judged, const struct scrape_subject *subject)
+static struct of_rank of_rank(struct judged *judged, const struct scrape_subject *subject, int index)
 {
-	const struct collectives *collectives = subject->source->model->collectives;
-	int index = subject->run ? index_of(collectives, subject->run->pid) : -1;
 	struct of_rank out = { NAN, NAN };
 	if (index < 0)
 		return out;
@@ -52,13 +51,48 @@ static struct of_rank of_subject(struct judged *judged, const struct scrape_subj
 	return out;
 }
 
+static void write_rank(
+	struct scrape *scrape, struct judged *judged, const struct scrape_subject *subject, int index, bool is_behind)
+{
+	struct of_rank rank = of_rank(judged, subject, index);
+	openmetrics_sample(&scrape->text, "", NULL, is_behind ? rank.behind_s : rank.waited_ratio);
+}
+
+/* Each number once: two samples with the same labels would make the whole page invalid. */
+static bool has_own_number(const struct collectives *collectives, size_t rank)
+{
+	bool has = !collectives->ranks[rank].is_gone && collectives->ranks[rank].number >= 0;
+	for (size_t i = 0; i < rank && has; i++)
+		has = collectives->ranks[i].is_gone || collectives->ranks[i].number != collectives->ranks[rank].number;
+	return has;
+}
+
+/* Ranks of which no steps are known are no subjects of their own. */
+static void write_ranks(
+	struct scrape *scrape, struct judged *judged, const struct scrape_subject *subject, bool is_behind)
+{
+	const struct collectives *collectives = subject->source->model->collectives;
+	for (size_t i = 0; collectives && i < collectives->rank_count; i++) {
+		char number[24];
+		if (!has_own_number(collectives, i))
+			continue;
+		snprintf(number, sizeof number, "%ld", collectives->ranks[i].number);
+		scrape_label(scrape, subject);
+		openmetrics_label(&scrape->text, "rank", number);
+		write_rank(scrape, judged, subject, (int)i, is_behind);
+	}
+}
+
 static void write_one(struct scrape *scrape, struct judged *judged, bool is_behind)
 {
 	EACH_SUBJECT(scrape, subject)
 	{
-		struct of_rank rank = of_subject(judged, subject);
+		if (!subject->run) {
+			write_ranks(scrape, judged, subject, is_behind);
+			continue;
+		}
 		scrape_label(scrape, subject);
-		openmetrics_sample(&scrape->text, "", NULL, is_behind ? rank.behind_s : rank.waited_ratio);
+		write_rank(scrape, judged, subject, index_of(subject->source->model->collectives, subject->run->pid), is_behind);
 	}
 }
 
