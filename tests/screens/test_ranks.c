@@ -233,7 +233,9 @@ START_TEST(gpu_of_each_rank_is_shown)
 	for (int i = 0; i < 2; i++) {
 		struct record *record = sample_set_add(&set, RECORD_GPU, 0, set.time_ns);
 		struct gpu_row *gpu = sample_set_allocate(&set, sizeof *gpu);
-		*gpu = (struct gpu_row){ .instance = i, .parent = -1, .index = (uint32_t)i + 4, .vendor = "nvidia", .name = "H200" };
+		*gpu = (struct gpu_row){
+			.instance = i, .parent = -1, .index = (uint32_t)i + 4, .vendor = "nvidia", .name = "H200"
+		};
 		record->gpu = gpu;
 		sample_set_figure(&set, set.time_ns, METRIC_GPU_BUSY, i, 0.87);
 		struct gpu_process_row *row = sample_set_allocate(&set, sizeof *row);

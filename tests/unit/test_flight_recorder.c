@@ -351,10 +351,7 @@ static FILE *make_library(bool has_symbols, const char *name)
 		{ .sh_type = SHT_STRTAB, .sh_offset = NAMES_AT, .sh_size = 2 * 1048576 } };
 	Elf64_Sym symbols[4] = { { 0 }, { .st_name = (uint32_t)guard_at, .st_size = 8, .st_value = 0xbad, .st_shndx = 1 },
 		{ .st_name = NAME_OFFSET, .st_size = 8, .st_value = 0x1234, .st_shndx = 1 },
-		{ .st_name = (uint32_t)(NAME_OFFSET + strlen(name) + 1),
-			.st_size = 104,
-			.st_value = 0x5678,
-			.st_shndx = 1 } };
+		{ .st_name = (uint32_t)(NAME_OFFSET + strlen(name) + 1), .st_size = 104, .st_value = 0x5678, .st_shndx = 1 } };
 	ck_assert_ptr_nonnull(file);
 	fwrite(&header, sizeof header, 1, file);
 	fseek(file, 64, SEEK_SET);
@@ -371,7 +368,8 @@ static FILE *make_library(bool has_symbols, const char *name)
 	return file;
 }
 
-static enum status find(bool has_symbols, const char *name, struct flight_symbols *symbols, struct flight_addresses *out)
+static enum status find(
+	bool has_symbols, const char *name, struct flight_symbols *symbols, struct flight_addresses *out)
 {
 	struct flight_build_id id;
 	FILE *file = make_library(has_symbols, name);
@@ -457,11 +455,20 @@ START_TEST(registry_with_contradictions_gives_no_rank)
 	static const struct {
 		uint64_t *word, value;
 	} changes[] = {
-		{ &groups.map[3], 0 }, { &groups.map[5], 0 }, { &groups.map[3], 16 }, { &groups.nodes[0][2], 8 },
-		{ &groups.nodes[0][4], 8 }, { &groups.nodes[0][5], 2 }, { &groups.nodes[0][6], '1' },
-		{ &groups.nodes[0][8], 0 }, { &groups.group[0], 0 }, { &groups.group[1], (uint64_t)1 << 32 },
-		{ &groups.group[2], 0 }, { &groups.group[3], (uint64_t)5 << 32 | 5 },
-		{ &groups.group[3], (uint64_t)9 << 32 | UINT32_MAX }, { &groups.group[3], (uint64_t)INT32_MAX << 32 },
+		{ &groups.map[3], 0 },
+		{ &groups.map[5], 0 },
+		{ &groups.map[3], 16 },
+		{ &groups.nodes[0][2], 8 },
+		{ &groups.nodes[0][4], 8 },
+		{ &groups.nodes[0][5], 2 },
+		{ &groups.nodes[0][6], '1' },
+		{ &groups.nodes[0][8], 0 },
+		{ &groups.group[0], 0 },
+		{ &groups.group[1], (uint64_t)1 << 32 },
+		{ &groups.group[2], 0 },
+		{ &groups.group[3], (uint64_t)5 << 32 | 5 },
+		{ &groups.group[3], (uint64_t)9 << 32 | UINT32_MAX },
+		{ &groups.group[3], (uint64_t)INT32_MAX << 32 },
 	};
 	struct flight_world world;
 	setup_groups();

@@ -92,7 +92,8 @@ static void write_one(struct scrape *scrape, struct judged *judged, bool is_behi
 			continue;
 		}
 		scrape_label(scrape, subject);
-		write_rank(scrape, judged, subject, index_of(subject->source->model->collectives, subject->run->pid), is_behind);
+		write_rank(
+			scrape, judged, subject, index_of(subject->source->model->collectives, subject->run->pid), is_behind);
 	}
 }
 

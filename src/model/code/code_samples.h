@@ -26,7 +26,7 @@ struct sampled_line {
 /* Samples by phase. A sample weighs the time until the next one, because the sampling rate varies. */
 struct phase_sums {
 	unsigned samples, counts[CODE_PHASE_COUNT], own_waits; /* own_waits: of code_is_own_wait() */
-	double weight_s, weight_s2; /* sum of the weights, and of their squares */
+	double weight_s, weight_s2;                            /* sum of the weights, and of their squares */
 	double phase_s[CODE_PHASE_COUNT];
 };
 

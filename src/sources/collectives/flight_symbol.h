@@ -34,8 +34,8 @@ struct flight_symbols {
 
 /* The build id among the notes (PT_NOTE, SHT_NOTE) in `bytes`. */
 void flight_build_id_parse(const unsigned char *bytes, size_t length, struct flight_build_id *out);
-/* `id`: that of the loaded library. NOT_FOUND: it has symbols, but not the recorder's; UNSUPPORTED: it has no symbol table; INVALID: the file is another
- * library than the loaded one; DAMAGED, IO, NO_MEMORY. */
+/* `id`: that of the loaded library. NOT_FOUND: it has symbols, but not the recorder's; UNSUPPORTED: it has no symbol
+ * table; INVALID: the file is another library than the loaded one; DAMAGED, IO, NO_MEMORY. */
 enum status flight_symbol_find(
 	struct flight_symbols *symbols, const struct flight_build_id *id, int fd, struct flight_addresses *out);
 

@@ -16,7 +16,7 @@ static struct stacks_sibling sibling_of(const struct sampled *sampled)
 		.parent = process->parent,
 		.start_ticks = process->start_ticks,
 		.is_rank = is_known || (stacks_spawned_is_rank(spawned) && !stacks_job_is_rank(&process->job)),
-		.number = is_known         ? text_count(process->job.rank)
+		.number = is_known        ? text_count(process->job.rank)
 			: spawned->has_number ? spawned->number
 								  : STACKS_NUMBER_UNKNOWN };
 }

@@ -182,7 +182,7 @@ static void draw_without_steps(const struct scene *scene, size_t count, struct c
 	struct line right;
 	enum role role = *collective_words_now(scene->model, words) ? ROLE_CRITICAL
 		: *collective_words_straggler(scene->model, words)      ? ROLE_WARNING
-																 : ROLE_NORMAL;
+																: ROLE_NORMAL;
 	if (!*words && !*collective_words_verdict(scene->model, words))
 		snprintf(words, sizeof words, "no rank keeps the others waiting");
 	line_start(&right, " · ");

@@ -208,8 +208,8 @@ static void try_sibling(
 	if (other->member.directory_fd < 0)
 		return;
 	if (has_owner(other->member.directory_fd, target->uid) &&
-		has_same_executable(other->member.directory_fd, target->members[0].directory_fd) &&
-		read_stat(&other->member) && !is_member(target, pid, other->member.stat.start_ticks, NULL)) {
+		has_same_executable(other->member.directory_fd, target->members[0].directory_fd) && read_stat(&other->member) &&
+		!is_member(target, pid, other->member.stat.start_ticks, NULL)) {
 		stacks_job_read(other->member.directory_fd, &other->job);
 		other->member.parent = other->member.stat.parent;
 		other->member.start_ticks = other->member.stat.start_ticks;
@@ -228,9 +228,9 @@ static void try_all(struct stacks_ranks *ranks, const struct target *target, con
 {
 	DIR *processes = file_open_folder(AT_FDCWD, target->proc_root);
 	struct dirent *entry;
-	for (unsigned i = 0; i < PROCESSES_MAX && processes && ranks->other_count < STACKS_OTHERS_MAX &&
-		(entry = file_next(processes));
-		i++) {
+	for (unsigned i = 0;
+		 i < PROCESSES_MAX && processes && ranks->other_count < STACKS_OTHERS_MAX && (entry = file_next(processes));
+		 i++) {
 		long pid = text_count(entry->d_name);
 		if (pid > 0 && pid <= INT32_MAX && pid != target->pid)
 			try_sibling(ranks, target, own, (pid_t)pid);
