@@ -282,6 +282,31 @@ START_TEST(open_spans_gauges_counters_marks_and_meta_are_in_the_model)
 }
 END_TEST
 
+START_TEST(an_epoch_with_all_its_batches_is_no_lower_bound)
+{
+	struct script script;
+	script_open(&script, NULL);
+	struct run_state state = { .epochs_planned = 4, .batches_per_epoch = 4, .loss = NAN };
+	script_state(&script, &state);
+	double at_s = 1, step_s[4] = { 1, 1, 1, 1 };
+	for (uint32_t e = 0; e < 3; e++) {
+		script_epoch(&script, RECORD_EPOCH_BEGIN, at_s, e);
+		at_s = script_steps(&script, at_s + 0.1, step_s, e == 0 ? 4 : 2) + 0.1;
+	}
+	script_apply(&script, at_s);
+	const struct run *run = script_run(&script);
+	for (size_t i = 0; i < 3; i++)
+		ck_assert(!run_epoch_is_at_least(run, &run->epochs[i]));
+	script_meta(&script, RUN_INFERRED "at_least", "yes");
+	script_apply(&script, at_s + 0.1);
+	run = script_run(&script);
+	ck_assert_uint_eq(run->epochs[0].batches, run->epochs[0].planned);
+	for (size_t i = 0; i < 3; i++)
+		ck_assert_int_eq(run_epoch_is_at_least(run, &run->epochs[i]), i > 0);
+	script_close(&script);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("model batches");
@@ -299,5 +324,6 @@ int main(void)
 	tcase_add_test(tests, ring_keeps_the_newest_batches);
 	tcase_add_test(tests, recent_covers_exactly_the_last_200_steps);
 	tcase_add_test(tests, open_spans_gauges_counters_marks_and_meta_are_in_the_model);
+	tcase_add_test(tests, an_epoch_with_all_its_batches_is_no_lower_bound);
 	return suite_run(suite);
 }

@@ -398,31 +398,6 @@ START_TEST(epochs_whose_batches_are_lower_bounds_are_no_estimate_of_the_next)
 }
 END_TEST
 
-START_TEST(an_epoch_with_all_its_batches_is_no_lower_bound)
-{
-	struct script script;
-	script_open(&script, NULL);
-	struct run_state state = { .epochs_planned = 4, .batches_per_epoch = 4, .loss = NAN };
-	script_state(&script, &state);
-	double at_s = 1, step_s[4] = { 1, 1, 1, 1 };
-	for (uint32_t e = 0; e < 3; e++) {
-		script_epoch(&script, RECORD_EPOCH_BEGIN, at_s, e);
-		at_s = script_steps(&script, at_s + 0.1, step_s, e == 0 ? 4 : 2) + 0.1;
-	}
-	script_apply(&script, at_s);
-	const struct run *run = script_run(&script);
-	for (size_t i = 0; i < 3; i++)
-		ck_assert(!run_epoch_is_at_least(run, &run->epochs[i]));
-	script_meta(&script, RUN_INFERRED "at_least", "yes");
-	script_apply(&script, at_s + 0.1);
-	run = script_run(&script);
-	ck_assert_uint_eq(run->epochs[0].batches, run->epochs[0].planned);
-	for (size_t i = 0; i < 3; i++)
-		ck_assert_int_eq(run_epoch_is_at_least(run, &run->epochs[i]), i > 0);
-	script_close(&script);
-}
-END_TEST
-
 START_TEST(epochs_that_end_before_their_plan_are_the_length_of_the_next)
 {
 	struct script script;
@@ -858,7 +833,6 @@ int main(void)
 	tcase_add_test(tests, unknown_plan_makes_no_estimate_in_the_first_epoch);
 	tcase_add_test(tests, an_epoch_that_pmtop_joined_has_no_length);
 	tcase_add_test(tests, epochs_whose_batches_are_lower_bounds_are_no_estimate_of_the_next);
-	tcase_add_test(tests, an_epoch_with_all_its_batches_is_no_lower_bound);
 	tcase_add_test(tests, epochs_that_end_before_their_plan_are_the_length_of_the_next);
 	tcase_add_test(tests, what_counts_all_steps_ends_the_run_unless_its_epochs_do_before);
 	tcase_add_test(tests, batches_without_epochs_have_a_plan_too);

@@ -88,7 +88,8 @@ struct py_store {
 	struct py_operand added;
 	bool is_compared; /* nothing in the loop assigns it, so something that it calls may */
 	bool is_again;    /* several instructions of the loop assign it, or one deletes it */
-	bool is_only;     /* no other instruction of the code assigns it but constants, and this one neither quotient nor product */
+	bool is_only;     /* no other instruction of the code assigns it but constants, and this one neither quotient nor
+						 product */
 	bool is_rebound;  /* of these: the loop assigns the variable that leads to it: `state = state.next()` */
 };
 
