@@ -255,6 +255,26 @@ START_TEST(a_phase_after_the_batch_has_the_next_ones_record)
 }
 END_TEST
 
+/* Its record is that of the next batch too, which is slow itself: whose work it is stays open. */
+START_TEST(a_record_of_two_slow_steps_shows_no_sleep)
+{
+	phase(FORWARD, 0, 0.5, 0.1);
+	batch.batch_s = 0.1;
+	batch.phases_behind = 1;
+	hand.batches[0] = batch;
+	hand.batches[1] = (struct batch){
+		.number = 1, .ordinal = 1, .has_evidence = true, .batch_s = 0.7, .evidence = baseline.evidence
+	};
+	for (int is_busy = 0; is_busy < 2; is_busy++) {
+		hand.batches[1].evidence.cpu_s += is_busy ? 0.35 : 0;
+		hand.batches[1].evidence.run_queue_wait_s += is_busy ? 0.25 : 0;
+		run.tracks[0].end = 2;
+		explain();
+		ck_assert_double_eq_tol(share_of(CAUSE_SLEPT), is_busy ? 0 : 1, 1e-6);
+	}
+}
+END_TEST
+
 /* -- reading and writing -- */
 
 START_TEST(reading_explains_as_much_as_it_can_have_taken)
@@ -810,6 +830,7 @@ int main(void)
 	tcase_add_test(tests, counts_from_before_the_batch_are_no_cause);
 	tcase_add_test(tests, time_between_batches_has_the_next_ones_record);
 	tcase_add_test(tests, a_phase_after_the_batch_has_the_next_ones_record);
+	tcase_add_test(tests, a_record_of_two_slow_steps_shows_no_sleep);
 	tcase_add_test(tests, reading_explains_as_much_as_it_can_have_taken);
 	tcase_add_test(tests, major_faults_while_the_machine_swaps_in_are_swapping);
 	tcase_add_test(tests, writing_is_claimed_where_it_was_seen);

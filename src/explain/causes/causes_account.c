@@ -115,12 +115,13 @@ static double left_of(const struct case_file *file, const struct pool *pools, si
 }
 
 /* On contended CPUs, work brings run-queue wait in a fixed ratio (the baseline's). The wait that belongs to additional
- * work counts as that work. */
+ * work counts as that work. unsure_s: CPU time and wait that may be of the other step. */
 static void share_rest(const struct case_file *file, struct pool *pools, size_t count, bool behind, double queue_s,
-	double baseline_wait_ratio)
+	double unsure_s, double baseline_wait_ratio)
 {
 	double left_s = left_of(file, pools, count, behind);
 	double ratio = left_s > 0 && !isnan(queue_s) ? fmin(queue_s / left_s, 1) : 0;
+	double unsure_ratio = left_s > queue_s ? fmin(unsure_s / (left_s - queue_s), 1) : 0;
 	for (size_t i = 0; i < count; i++) {
 		if (account_is_behind(file, pools[i].row) != behind)
 			continue;
@@ -129,6 +130,7 @@ static void share_rest(const struct case_file *file, struct pool *pools, size_t 
 		pools[i].wait_ratio = pools[i].cpu_s > 0 ? 1 + carried_s / pools[i].cpu_s : 1;
 		pools[i].cpu_s += carried_s;
 		pools[i].away_s = pool_take(&pools[i].left_s, INFINITY);
+		pools[i].unsure_s = unsure_ratio * pools[i].away_s;
 		pools[i].is_queue_known = !isnan(queue_s);
 	}
 }
@@ -139,10 +141,13 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 	for (int behind = 0; behind < 2; behind++) {
 		const struct explain_row row = { .name = behind ? NAME_BETWEEN : NAME_NONE };
 		const struct evidence *record = account_evidence(file, &row);
-		double spilt = spilt_s(file, behind), cpu_s = NAN, queue_s = NAN;
+		double spilt = spilt_s(file, behind), cpu_s = NAN, queue_s = NAN, unsure_s = 0;
 		if (record) {
-			cpu_s = fmax(excess_over(record->cpu_s, file->baseline->evidence.cpu_s) - file->named_s[behind] - spilt, 0);
-			queue_s = fmax(excess_over(record->run_queue_wait_s, file->baseline->evidence.run_queue_wait_s) - spilt, 0);
+			double cpu_max_s = excess_over(record->cpu_s, file->baseline->evidence.cpu_s) - file->named_s[behind],
+				   queue_max_s = excess_over(record->run_queue_wait_s, file->baseline->evidence.run_queue_wait_s);
+			cpu_s = fmax(cpu_max_s - spilt, 0);
+			queue_s = fmax(queue_max_s - spilt, 0);
+			unsure_s = fmax(cpu_max_s - cpu_s, 0) + fmax(queue_max_s - queue_s, 0);
 		}
 		bool is_known = record && isfinite(record->cpu_s) && isfinite(file->baseline->evidence.cpu_s);
 		queue_s = record && isfinite(record->run_queue_wait_s) && isfinite(file->baseline->evidence.run_queue_wait_s)
@@ -155,6 +160,6 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 		}
 		share_cpu(file, pools, count, behind, is_known ? cpu_s : NAN);
 		if (is_known)
-			share_rest(file, pools, count, behind, queue_s, baseline_wait_ratio);
+			share_rest(file, pools, count, behind, queue_s, unsure_s, baseline_wait_ratio);
 	}
 }

@@ -254,7 +254,7 @@ static void claim_sleep(struct case_file *file, struct pool *pool)
 	if (!pool->is_queue_known || causes_has_workers(file, pool->row) || seen_seconds(file, WINDOW_TARGET_ON_DISK) > 0 ||
 		may_have_waited_for_writes(file))
 		return;
-	claim.seconds = pool_take(&pool->away_s, INFINITY);
+	claim.seconds = pool_take(&pool->away_s, pool->away_s - pool->unsure_s);
 	claim_evidence(&claim, "asleep_s", claim.seconds, NAN);
 	REST_ON(&claim, cpu_s);
 	REST_ON(&claim, run_queue_wait_s);
