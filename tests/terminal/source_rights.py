@@ -191,10 +191,15 @@ def opens_nothing_else():
         log = os.path.join(FOLDER, 'trace')
         with target(name) as pid:
             watch(pid, name, command=['strace', '-D', '-f', '-y', '-s', '400', '-e', 'trace=open,openat,openat2', '-o', log, *WATCH])
-        opened, asked = set(), 0
+        opened, asked, begun = set(), 0, {}
         with open(log) as file:
             for line in file:
                 asked += name in line
+                thread = line.split(' ', 1)[0]
+                if '<unfinished' in line:
+                    begun[thread] = line
+                elif 'resumed>' in line:
+                    line = begun.pop(thread, '') + line
                 match = re.search(r'= \d+<([^>]*)>', line)
                 if match and match[1].startswith(FOLDER) and 'O_PATH' not in line and match[1] != CONFIG:
                     opened.add(match[1])
