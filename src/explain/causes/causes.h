@@ -17,7 +17,7 @@ struct pool {
 	double left_s, cpu_s, queue_s, away_s;
 	/* cpu_s ÷ time on the CPU, at least 1: on contended CPUs, cpu_s includes the run-queue wait that the work brings */
 	double wait_ratio;
-	double unsure_s;     /* of away_s: may be CPU time or run-queue wait, as the other step of the record is slow too */
+	double unsure_s;     /* of away_s: may be CPU time or run-queue wait, of a record shared with another slow step */
 	bool is_queue_known; /* false: away_s may include waiting for a CPU */
 };
 

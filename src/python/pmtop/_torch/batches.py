@@ -485,7 +485,7 @@ class Loop(PlannedLoop):
             self._end_batch()
             self.stack[-1] = other
             return
-        # next(iter(loader)) trains nothing, nor does a search for the batch size before all steps, nor a batch that a break or an exception ended.
+        # These train nothing: next(iter(loader)), a search for the batch size before all steps, a batch that a break or an exception ended.
         is_look = now.index == 0 or (now.index == 1 and is_idle) or self.has_optimizer and not self.stepped
         is_peek = is_read or is_dropped and now.kind == _TRAINING and is_look
         if is_peek or is_open and now.is_trained and not self.work & (STEP if self.accumulation == 1 and self.has_optimizer else BACKWARD):
