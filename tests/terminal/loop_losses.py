@@ -42,6 +42,20 @@ def a_tensor_that_may_be_no_loss_of_a_step_is_not_read(python, way):
     assert not [reported['batch'] for _, reported in found if 'loss' in reported['batch']], found[-1][1]['batch']
 
 
+def loaders_of_one_epoch_have_its_number_and_losses(python):
+    """No sample need find training or a batch being fetched: the loop's function calls backward, and its loop holds the loader's iterator."""
+    found, truth, _ = watch(python, 'loaders_anew', 0, objects=40)
+    numbered = 0
+    for now, reported in found:
+        low, high = between(truth, now)
+        epoch, loss = reported['epoch'], reported['batch'].get('loss')
+        numbered += 'ordinal' in epoch
+        assert low[2] <= epoch.get('ordinal', low[2]) <= high[2] and epoch.get('total', 400) == 400, (low, high, epoch)
+        assert loss is None or min(abs(loss - row[4]) for row in truth if row[1] <= high[1] + 1) < 1e-6, (loss, high)
+    assert numbered >= len(found) - 8, (numbered, len(found))
+    assert len({reported['batch'].get('loss') for _, reported in found}) >= 10, [reported['batch'].get('loss') for _, reported in found]
+
+
 def checks():
     """{name: test}"""
     found = {'loss': lambda: a_loss_is_read_where_it_is_a_float(sys.executable)}
@@ -55,6 +69,7 @@ def checks():
             add(f'a tensor, {way}', losses_are_those_of_the_program, TORCH, way, 1, 'tensors')
         for way in ('divided', 'scaled', 'again', 'validated'):
             add(f'a tensor, {way}', a_tensor_that_may_be_no_loss_of_a_step_is_not_read, TORCH, way)
+        found['loaders anew'] = lambda: loaders_of_one_epoch_have_its_number_and_losses(TORCH)
     return found
 
 

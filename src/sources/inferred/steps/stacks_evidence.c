@@ -433,3 +433,24 @@ void stacks_evidence_judge_loop(struct stacks_evidence *evidence, struct py_coun
 	if (counted->is_over && pass)
 		remember(evidence, counted, STACKS_UNKNOWN)->samples = pass->samples;
 }
+
+size_t stacks_evidence_trainers(const struct stacks_evidence *evidence, char (*out)[PY_FUNCTION_SIZE])
+{
+	size_t count = 0;
+	for (size_t i = 0; i < evidence->known_count; i++)
+		if (evidence->known[i].verdict == STACKS_TRAINS)
+			memcpy(out[count++], evidence->known[i].function, sizeof *out);
+	return count;
+}
+
+void stacks_evidence_judge_nested(struct py_counted *counted, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < count; k++) {
+			struct py_counted *inner = &counted[i];
+			const struct py_counted *outer = &counted[k];
+			if (inner->is_over && !inner->trains && outer->trains && !outer->is_over &&
+				outer->yielded < outer->length && outer->serial < inner->serial && outer->advanced_ns < inner->found_ns)
+				inner->evaluates = true;
+		}
+}

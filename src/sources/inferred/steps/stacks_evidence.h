@@ -55,11 +55,15 @@ struct stacks_evidence {
 /* `live`: the passes in progress, read just after the sample. */
 void stacks_evidence_note(struct stacks_evidence *evidence, const struct py_sample *sample,
 	const struct py_counted *live, size_t count, int64_t now_ns);
+/* The functions whose loops are known to train. Returns how many. */
+size_t stacks_evidence_trainers(const struct stacks_evidence *evidence, char (*out)[PY_FUNCTION_SIZE]);
 /* Sets trains, evaluates, is_undecided and is_unknown. */
 void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *counted, int64_t now_ns);
 /* Likewise of a pass of a loop that was seen to train, whose `sampler` says what called it. One that lasts trains,
  * unless samples contradict; one that is over before a sample showed training in it, or in another that was called
  * there, is unknown. */
 void stacks_evidence_judge_loop(struct stacks_evidence *evidence, struct py_counted *counted, int64_t now_ns);
+/* Sets `evaluates` of a pass within one step of one that trains, in which no training was sampled. */
+void stacks_evidence_judge_nested(struct py_counted *counted, size_t count);
 
 #endif

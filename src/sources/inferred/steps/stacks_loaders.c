@@ -118,21 +118,28 @@ static bool have_steps(struct stacks_loaders *loaders, const struct py_counted *
 	return count == 0;
 }
 
-static void note_loss(struct stacks_loaders *loaders, const struct py_process *process, const struct py_sample *sample,
-	const struct py_counted *training, int64_t now_ns)
+static const struct py_counted *find_live(const struct py_counted *live, size_t count, uint64_t serial)
 {
-	const struct stacks_evidence *evidence = &loaders->evidence;
+	for (size_t i = 0; i < count; i++)
+		if (live[i].serial == serial)
+			return &live[i];
+	return NULL;
+}
+
+/* `pass`: NULL = none. */
+static void note_loss(struct stacks_loaders *loaders, const struct py_process *process, const struct py_sample *sample,
+	const struct py_counted *pass, int64_t now_ns)
+{
 	char functions[STACKS_KNOWN_MAX][PY_FUNCTION_SIZE];
-	size_t count = 0;
+	struct py_counted known = pass ? *pass : (struct py_counted){ .serial = 0 };
 	double loss;
+	known.trains = pass && pass->serial == loaders->training_serial;
 	if (!loaders->loops || now_ns - loaders->loss_ns < LOSS_NS)
 		return;
 	loaders->loss_ns = now_ns;
-	for (size_t i = 0; i < evidence->known_count; i++)
-		if (evidence->known[i].verdict == STACKS_TRAINS)
-			memcpy(functions[count++], evidence->known[i].function, sizeof functions[0]);
-	if (stacks_loops_loss(
-			loaders->loops, process, sample, training, (const char(*)[PY_FUNCTION_SIZE])functions, count, &loss))
+	size_t count = stacks_evidence_trainers(&loaders->evidence, functions);
+	if (stacks_loops_loss(loaders->loops, process, sample, pass ? &known : NULL,
+			(const char(*)[PY_FUNCTION_SIZE])functions, count, &loss))
 		loaders->loss = loss;
 }
 
@@ -189,9 +196,7 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	bool is_new = is_found && !loop_trains(loaders) && have_steps(loaders, live, count, now_ns);
 	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
 	stacks_evidence_note(&loaders->evidence, sample, live, count, now_ns);
-	const struct py_counted *training = NULL;
-	for (size_t i = 0; i < count; i++)
-		training = live[i].serial == loaders->training_serial ? &live[i] : training;
+	const struct py_counted *training = find_live(live, count, loaders->training_serial);
 	if (training && training->serial != loaders->spanning && loaders->loops)
 		stacks_loops_note_loader(loaders->loops, training, sample);
 	note_loop_evidence(loaders, sample, now_ns);
@@ -200,7 +205,8 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	loaders->is_other |= loaders->loops && stacks_loops_is_other(loaders->loops);
 	if (!has_loader && !(loaders->loops && stacks_loops_chosen(loaders->loops, &loop)))
 		return;
-	note_loss(loaders, py_sampler_process(sampler), sample, training, now_ns);
+	const struct py_counted *likely = training ? training : find_live(live, count, loaders->likely_serial);
+	note_loss(loaders, py_sampler_process(sampler), sample, likely, now_ns);
 	loaders->poll_ns = loaders->poll_ns == INT64_MAX ? now_ns : loaders->poll_ns;
 	loaders->boost_until_ns = has_loader || stacks_loops_is_running(loaders->loops) ? 0 : loaders->boost_until_ns;
 }
@@ -291,19 +297,6 @@ static void forget_passes(struct stacks_loaders *loaders, struct py_counted *cou
 	counted->epoch_key = PASSES_KEY;
 }
 
-/* A pass within one step of one that trains, in which no training was sampled. */
-static void judge_nested(struct stacks_polled *polled)
-{
-	for (size_t i = 0; i < polled->count; i++)
-		for (size_t k = 0; k < polled->count; k++) {
-			struct py_counted *inner = &polled->counted[i];
-			const struct py_counted *outer = &polled->counted[k];
-			if (inner->is_over && !inner->trains && outer->trains && !outer->is_over &&
-				outer->yielded < outer->length && outer->serial < inner->serial && outer->advanced_ns < inner->found_ns)
-				inner->evaluates = true;
-		}
-}
-
 /* Another pass may run, when no batch comes of those that are known. */
 static void note_quiet(struct stacks_loaders *loaders, const struct stacks_polled *polled, int64_t now_ns)
 {
@@ -338,6 +331,7 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 	bool is_any_left = false;
 	size_t count = 0;
 	loaders->has_validation = false;
+	loaders->likely_serial = 0;
 	enum status status = py_counter_poll(loaders->counter, now_ns, &counted, &count);
 	bool is_awaited = is_loop_awaited(loaders, counted, count, now_ns);
 	for (size_t i = 0; i < count && !loaders->wanted; i++) {
@@ -356,6 +350,9 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		}
 		loaders->training_serial = copy->trains && !copy->is_over ? copy->serial : loaders->training_serial;
 		copy->evaluates |= !copy->trains && loop_trains(loaders);
+		bool may_train = !copy->is_over && !copy->evaluates && !copy->is_undecided;
+		loaders->likely_serial = may_train ? copy->serial : loaders->likely_serial;
+		copy->line = copy->line ? copy->line : stacks_loops_line_of(loaders->loops, copy);
 		bool is_late = loaders->trained_ns && copy->found_ns - loaders->trained_ns > MISSED_NS;
 		copy->is_first = loaders->is_from_start && !is_late;
 		copy->is_exhausted = copy->is_over && stacks_loops_is_exhausted(loaders->loops, copy, counted, count);
@@ -368,7 +365,7 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
 	}
 	stacks_limits_apply(&loaders->limits, loaders->loops, out->counted, out->count);
-	judge_nested(out);
+	stacks_evidence_judge_nested(out->counted, out->count);
 	out->count = stacks_companions_remove(&loaders->companions, out->counted, out->count, now_ns);
 	note_quiet(loaders, out, now_ns);
 	for (size_t i = 0; i < out->count; i++)

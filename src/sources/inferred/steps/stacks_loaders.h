@@ -64,6 +64,7 @@ struct stacks_loaders {
 		bool is_of_steps;
 	} place;                  /* where batches are fetched */
 	uint64_t training_serial; /* of the pass that was last seen to train */
+	uint64_t likely_serial;   /* of the pass that may train, as last polled; 0 = none does */
 	uint64_t taken_serial;    /* of the newest pass whose batches were taken for steps; 0 = none */
 	bool is_taken_for_now;    /* until a loop is found that fetches them */
 	int64_t called_ns;        /* when the first pass was found whose batches next() fetches; 0 = none yet */

@@ -474,6 +474,17 @@ static const struct seen *find_loader(const struct stacks_loops *loops, const ch
 	return found;
 }
 
+int stacks_loops_line_of(const struct stacks_loops *loops, const struct py_counted *counted)
+{
+	for (size_t i = 0; loops && *counted->function && i < loops->seen_count; i++) {
+		const struct seen *seen = &loops->seen[i];
+		if (seen->loop.loader == counted->iterator && !seen->loop.is_in_generator &&
+			!stacks_loop_is_variable(&seen->loop) && strcmp(seen->function, counted->function) == 0)
+			return seen->loop.line;
+	}
+	return 0;
+}
+
 bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int line, struct stacks_epoch *out)
 {
 	struct place place = { function, line, find_loader(loops, function, line), false };

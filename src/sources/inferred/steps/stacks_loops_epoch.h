@@ -4,6 +4,8 @@
 
 #include "src/sources/inferred/steps/stacks_loops_private.h"
 
+/* Line of the `for` over a DataLoader's iterator, in the function that is known to fetch its batches; 0 = unknown. */
+int stacks_loops_line_of(const struct stacks_loops *loops, const struct py_counted *counted);
 /* The epoch loop around a loop at this line, read now. False: there was none at the last reading, or it is unknown. */
 bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int line, struct stacks_epoch *out);
 

@@ -39,15 +39,18 @@ static bool take_sum(struct stacks_loops *loops, uint64_t serial, const struct p
 bool stacks_loops_loss(struct stacks_loops *loops, const struct py_process *process, const struct py_sample *sample,
 	const struct py_counted *pass, const char (*functions)[PY_FUNCTION_SIZE], size_t function_count, double *out)
 {
+	bool is_known = pass && pass->trains;
 	const struct py_loop *steps = loops->is_running ? &loops->steps->loop : NULL;
 	uint64_t serial = steps ? loops->serial : pass ? pass->serial : 0, iterator = pass && !steps ? pass->iterator : 0;
 	struct py_loss loss;
 	for (size_t i = 0; i < sample->count; i++) {
 		const struct py_site *site = &sample->sites[i];
 		bool is_code = steps && site->code == steps->code;
-		const struct py_steps_at at = { is_code || is_one_of(site->known->code.function, functions, function_count),
+		bool is_likely = iterator && site->code == pass->code && py_loops_names_backward(loops->reader, site->code);
+		const struct py_steps_at at = { is_code || is_likely ||
+				is_one_of(site->known->code.function, functions, function_count),
 			is_code ? steps->loop_line : 0, iterator };
-		if ((!at.is_function && !(iterator && py_loops_gather_loss(loops->reader, site->code))) ||
+		if ((!at.is_function && !(is_known && iterator && py_loops_gather_loss(loops->reader, site->code))) ||
 			!py_loop_loss(loops->reader, sample, i, &at, &loss))
 			continue;
 		*out = loss.value;

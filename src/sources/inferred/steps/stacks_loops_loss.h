@@ -5,8 +5,9 @@
 #include "src/sources/inferred/steps/stacks_loops.h"
 
 /* The newest loss that is a number: of the function with the step loop, or else of one of these functions (whose loop
- * over a DataLoader trains), or what a trainer logged, or a tqdm bar shows. `pass`: of a DataLoader that trains, NULL =
- * none. Of a sum of losses it is the mean of what was added since the call before. Call right after a sample. */
+ * over a DataLoader trains), or what a trainer logged, or a tqdm bar shows. `pass`: of a DataLoader that trains; or if
+ * that is not known, whose batches are taken for steps: then its function must call backward. NULL = none. Of a sum of
+ * losses it is the mean of what was added since the call before. Call right after a sample. */
 bool stacks_loops_loss(struct stacks_loops *loops, const struct py_process *process, const struct py_sample *sample,
 	const struct py_counted *pass, const char (*functions)[PY_FUNCTION_SIZE], size_t function_count, double *out);
 

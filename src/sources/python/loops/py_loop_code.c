@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/sources/python/code/py_instructions.h"
+#include "src/sources/python/loops/py_losses.h"
 #include "src/sources/python/loops/py_loss_names.h"
 #include "src/sources/python/py_code.h"
 #include "src/sources/python/py_objects.h"
@@ -357,6 +358,7 @@ static bool read_loops(const struct py_process *process, const unsigned char *he
 	find_names(process, head, out);
 	find_variables(process, head, out);
 	find_gains(process, head, out);
+	out->names_backward = py_losses_has(out) && py_loss_names_backward(process, out);
 	for (size_t i = 0; i < bytecode->loop_count; i++)
 		find_call(process, out, &bytecode->loops[i].iterated, &out->calls[i]);
 	find_lines(process, out->address, out);

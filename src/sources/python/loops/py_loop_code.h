@@ -36,6 +36,7 @@ struct py_loop_code {
 	uint32_t local_count, stack_size;
 	uint32_t cells; /* what to add to the index of a cell for that of its local: to 3.10 the locals before them */
 	bool is_module;
+	bool names_backward;                    /* only of one with losses */
 	char *function, *file;                  /* NULL: unknown */
 	struct py_bytecode *bytecode;           /* NULL: it has no loops, or could not be read */
 	int *loop_lines;                        /* 0 = unknown */

@@ -325,6 +325,12 @@ bool py_loops_gather_loss(const struct py_loops *loops, uint64_t code)
 	return known && known->bytecode && known->bytecode->gain_count > 0;
 }
 
+bool py_loops_names_backward(const struct py_loops *loops, uint64_t code)
+{
+	const struct py_loop_code *known = py_loop_code_read_before(loops->iterators.codes, code);
+	return known && known->names_backward;
+}
+
 bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t frame_index,
 	const struct py_steps_at *at, struct py_loss *out)
 {

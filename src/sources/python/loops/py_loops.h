@@ -214,6 +214,8 @@ bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t
 	const struct py_steps_at *at, struct py_loss *out);
 /* Whether a loop of this code gathers losses, if the code was read before. */
 bool py_loops_gather_loss(const struct py_loops *loops, uint64_t code);
+/* Whether this code, if it was read before and a loop of it may have a loss, calls backward by that name. */
+bool py_loops_names_backward(const struct py_loops *loops, uint64_t code);
 /* The loss that a trainer's state has logged last (transformers). */
 bool py_loop_state_loss(struct py_loops *loops, const struct py_loop *state, double *out);
 

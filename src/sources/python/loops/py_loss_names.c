@@ -88,3 +88,15 @@ bool py_loss_names_gain(const struct py_process *process, const struct py_loop_c
 	return read_last_name(process, code, &gain->from, name) &&
 		(is_one_of(loss_names, name) || is_one_of(gathered_names, name));
 }
+
+bool py_loss_names_backward(const struct py_process *process, const struct py_loop_code *code)
+{
+	enum { NAMES_MAX = 128 };
+	uint64_t names[NAMES_MAX];
+	char name[PY_LOOP_NAME_SIZE];
+	size_t count = py_items_read(process, code->names, names, NAMES_MAX);
+	for (size_t i = 0; i < count; i++)
+		if (py_text_read(process, names[i], name, sizeof name) && strcmp(name, "backward") == 0)
+			return true;
+	return false;
+}

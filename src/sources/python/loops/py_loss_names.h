@@ -9,5 +9,7 @@ bool py_loss_names_has(const char *name);
 bool py_loss_names_validation(const char *name);
 /* Whether a loss is what the code gathers there. */
 bool py_loss_names_gain(const struct py_process *process, const struct py_loop_code *code, const struct py_gain *gain);
+/* Whether the code names `backward`, as a method or a function. */
+bool py_loss_names_backward(const struct py_process *process, const struct py_loop_code *code);
 
 #endif
