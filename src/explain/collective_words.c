@@ -14,6 +14,7 @@
 #include "src/model/collectives/exchange_pace.h"
 
 static const double none_min_s = 60, hang_min_s = 5;
+static const char exchange_words[] = "send or receive";
 
 enum { WHO_SIZE = 96, WHAT_SIZE = 160, WHERE_SIZE = 128, RANKS_NAMED = 4 };
 
@@ -227,8 +228,8 @@ const char *collective_words_straggler(const struct model *model, char out[COLLE
 	return collective_words_pace(model, group, &pace, out);
 }
 
-/* When a rank last entered a collective; 0 = none did. *is_waited_for: ranks wait in one. */
-static int64_t newest_collective_ns(const struct model *model, bool *is_waited_for)
+/* Since a rank last entered a collective; INFINITY = none did. *is_waited_for: ranks wait in one. */
+static double newest_collective_age_s(const struct model *model, bool *is_waited_for)
 {
 	int64_t newest_ns = 0;
 	*is_waited_for = false;
@@ -241,7 +242,7 @@ static int64_t newest_collective_ns(const struct model *model, bool *is_waited_f
 		collectives_judge_group(model, i, &judgement);
 		*is_waited_for |= judgement.finding != COLLECTIVE_FINE;
 	}
-	return newest_ns;
+	return newest_ns ? seconds_between(newest_ns, model->now_ns) : INFINITY;
 }
 
 /* "rank 1 is slowest: it waits 4 % of the time, the next rank 84 %" */
@@ -268,20 +269,24 @@ static const char *wait_name(const struct model *model, const struct exchange_ha
 		if (!code_newest_line(model, pid, &line) || !(line.communication || line.is_own_wait))
 			continue;
 		if (line.is_own_wait || exchange_is_function(line.communication))
-			return "send or receive";
+			return exchange_words;
 		const char *function = code_plain_function(line.communication);
 		name = isalpha((unsigned char)*function) ? function : name;
 	}
 	return name;
 }
 
-/* "ranks 0, 2 wait in send or receive; rank 1 is in pipe.py:24" */
+/* "ranks 0, 2 wait in send or receive; rank 1 is in pipe.py:24", "all 4 ranks wait in send or receive" */
 static void write_exchange_hang(
 	const struct model *model, const struct exchange_hang *hang, char out[COLLECTIVE_WORDS_SIZE])
 {
 	struct newest_line line;
 	char waiting[WHO_SIZE], late[WHO_SIZE], where[WHERE_SIZE] = " elsewhere", words[2 * COLLECTIVE_WORDS_SIZE];
 	size_t all = hang->waiting_count + hang->late_count;
+	if (hang->late_count == 0) {
+		snprintf(out, COLLECTIVE_WORDS_SIZE, "all %zu ranks wait in %.40s", all, wait_name(model, hang));
+		return;
+	}
 	write_ranks(model, hang->waiting, hang->waiting_count, all, waiting);
 	write_ranks(model, hang->late, hang->late_count, all, late);
 	if (hang->late_count == 1 && code_newest_line(model, model->collectives->ranks[hang->late[0]].pid, &line) &&
@@ -294,22 +299,49 @@ static void write_exchange_hang(
 	text_clean(out, COLLECTIVE_WORDS_SIZE, words, strlen(words));
 }
 
-/* Empty: none hang, and none is slow; or it is unknown. age_s: of the newest collective; is_waited_for: ranks wait in
- * one. */
+/* UNKNOWN: they may hang, but pmtop cannot see whether they move. age_s: of the newest collective; is_waited_for: ranks
+ * wait in one. */
+static enum exchange_movement find_hang(
+	const struct model *model, bool is_waited_for, double age_s, struct exchange_hang *out)
+{
+	exchange_hang_find(model, out);
+	if (is_waited_for || age_s < hang_min_s || out->waiting_count == 0)
+		return EXCHANGE_MOVES;
+	enum exchange_movement movement = exchange_hang_movement(model, out);
+	bool are_all = out->late_count == 0;
+	return are_all && (movement != EXCHANGE_STANDS || strcmp(wait_name(model, out), exchange_words) != 0)
+		? EXCHANGE_MOVES
+		: movement;
+}
+
+/* Empty: none hang, and none is slow; or it is unknown. */
 static const char *write_exchange(
 	const struct model *model, bool is_waited_for, double age_s, char out[COLLECTIVE_WORDS_SIZE])
 {
 	struct exchange_hang hang;
-	exchange_hang_find(model, &hang);
-	enum exchange_movement movement = exchange_hang_movement(model, &hang);
-	bool hangs = !is_waited_for && hang.late_count > 0 && age_s >= hang_min_s && movement != EXCHANGE_MOVES;
+	enum exchange_movement movement = find_hang(model, is_waited_for, age_s, &hang);
 	*out = '\0';
-	if (!(hangs && movement == EXCHANGE_STANDS) &&
-		*write_exchange_pace(model, is_waited_for || age_s < none_min_s, out))
+	if (movement != EXCHANGE_STANDS && *write_exchange_pace(model, is_waited_for || age_s < none_min_s, out))
 		return out;
-	if (hangs)
+	if (movement != EXCHANGE_MOVES)
 		write_exchange_hang(model, &hang, out);
 	return out;
+}
+
+double collective_words_exchange(const struct model *model, int32_t *pid, char out[COLLECTIVE_WORDS_SIZE])
+{
+	struct exchange_hang hang;
+	bool is_waited_for;
+	*out = '\0';
+	*pid = 0;
+	if (!model->collectives || model->collectives->rank_count < 2)
+		return NAN;
+	double age_s = newest_collective_age_s(model, &is_waited_for);
+	if (find_hang(model, is_waited_for, age_s, &hang) != EXCHANGE_STANDS)
+		return 0;
+	write_exchange_hang(model, &hang, out);
+	*pid = hang.late_count == 1 ? model->collectives->ranks[hang.late[0]].pid : 0;
+	return exchange_hang_stands_s(model, &hang);
 }
 
 const char *collective_words_none(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
@@ -320,11 +352,10 @@ const char *collective_words_none(const struct model *model, char out[COLLECTIVE
 	*out = '\0';
 	if (!model->collectives || model->collectives->rank_count < 2)
 		return out;
-	int64_t newest_ns = newest_collective_ns(model, &is_waited_for);
-	double age_s = newest_ns ? seconds_between(newest_ns, model->now_ns) : INFINITY;
+	double age_s = newest_collective_age_s(model, &is_waited_for);
 	if (*write_exchange(model, is_waited_for, age_s, out))
 		return out;
-	if (!newest_ns)
+	if (isinf(age_s))
 		snprintf(out, COLLECTIVE_WORDS_SIZE, "no collectives yet: %s", why);
 	else if (!is_waited_for && age_s >= none_min_s)
 		snprintf(out, COLLECTIVE_WORDS_SIZE, "no collective for %s: %s", format_seconds(age, age_s), why);

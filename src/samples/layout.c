@@ -158,7 +158,7 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 		OF(I64, collective_state.enqueued), OF(I64, collective_state.started), OF(I64, collective_state.completed)),
 	[RECORD_COLLECTIVES] = RECORD(OF(I32, collectives.pid), OF(U32, collectives.state), OF(U64, collectives.skipped),
 		ROWS_IN(struct record, collectives.rows, collectives.count, collective_layout),
-		OF(DOUBLE, collectives.throttled_s)),
+		OF(DOUBLE, collectives.throttled_s), OF(U64, collectives.switches)),
 	[RECORD_RAS] = RECORD(OF(I32, ras.pid), OF(TEXT, ras.version), OF(TEXT, ras.host), OF(DOUBLE, ras.collection_s),
 		OF(U32, ras.timeouts), OF(U32, ras.left_out)),
 	[RECORD_RAS_GROUP] = RECORD(OF(U64, ras_group.hash), OF(U32, ras_group.size), OF(U32, ras_group.left_out),

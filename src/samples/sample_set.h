@@ -485,7 +485,8 @@ struct record {
 			int64_t enqueued, started, completed;
 		} collective_state;
 		/* state: of /proc/PID/stat, 0 = not read; skipped: collectives between the readings that have no row;
-		 * throttled_s: its cgroup, by a CPU quota, summed over CPUs, since it exists */
+		 * throttled_s: its cgroup, by a CPU quota, summed over CPUs, since it exists; switches: voluntary context
+		 * switches of its main thread, 0 = unknown */
 		struct {
 			int32_t pid;
 			uint32_t state;
@@ -493,6 +494,7 @@ struct record {
 			const struct collective_row *rows;
 			size_t count;
 			double throttled_s;
+			uint64_t switches;
 		} collectives;
 		/* host: of the process asked; timeouts: processes that did not answer NCCL; left_out: communicators */
 		struct {

@@ -1,11 +1,14 @@
 /* The slowest rank of a job that only sends and receives, and one that hangs, from stack samples. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/clock.h"
 #include "src/explain/collective_words.h"
+#include "src/rules/alerts.h"
+#include "src/settings/settings.h"
 #include "tests/support/model_parts.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
@@ -17,6 +20,7 @@ enum { PID = 700, BASE_S = 5000, RANKS_MAX = 4, STEP = 1, RECEIVE, WAIT, REDUCE,
 static struct model *model;
 static struct sample_set set;
 static char words[COLLECTIVE_WORDS_SIZE];
+static bool are_switches_known;
 static const char *wait_function = "recv", *wait_text = "dist.irecv(x, 0).wait()";
 static struct {
 	double seconds[NODES + 1];
@@ -43,7 +47,7 @@ static void add_world(int rank, int count)
 	record->collective_rank.world_size = (uint32_t)count;
 }
 
-static void add_rank(int rank, int count, bool is_in_tree)
+static void add_rank(int rank, int count)
 {
 	add_world(rank, count);
 	fill_code_group(add(RECORD_CODE_GROUP), (uint32_t)rank + 1, PID + rank, 0, 10, 0);
@@ -53,15 +57,9 @@ static void add_rank(int rank, int count, bool is_in_tree)
 	fill_code_node(add(RECORD_CODE_NODE), node_of(rank, WAIT), 0, (uint32_t)rank + 1, STEP, 24, wait_text);
 	fill_code_node(
 		add(RECORD_CODE_NODE), node_of(rank, REDUCE), node_of(rank, STEP), (uint32_t)rank + 1, REDUCE, 910, NULL);
-	if (!is_in_tree)
-		return;
-	struct record *seen = add(RECORD_PROCESS_SEEN);
-	seen->process.pid = PID + rank;
-	seen->process.start_ticks = 1;
-	seen->process.command = "pipe.py";
 }
 
-static void open_job(int count, bool is_in_tree)
+static void open_job(int count, bool has_switches)
 {
 	model = model_new_default();
 	set = (struct sample_set)SAMPLE_SET_INIT;
@@ -72,7 +70,8 @@ static void open_job(int count, bool is_in_tree)
 		add(RECORD_CODE), RECEIVE, wait_function, "/x/site-packages/torch/distributed/distributed_c10d.py", false);
 	fill_code(add(RECORD_CODE), REDUCE, "all_reduce", "/x/site-packages/torch/distributed/distributed_c10d.py", false);
 	for (int i = 0; i < count; i++)
-		add_rank(i, count, is_in_tree);
+		add_rank(i, count);
+	are_switches_known = has_switches;
 	model_apply(model, &set);
 }
 
@@ -95,7 +94,11 @@ static void sample(int rank, double waits_ratio, uint32_t waits_in, bool is_movi
 	record->code_samples.node = node_of(rank, node);
 	record->code_samples.count = 1;
 	record->code_samples.begin_ns = set.time_ns;
-	sample_set_figure(&set, set.time_ns, METRIC_PROCESS_SWITCHES_WILLING, PID + rank, (double)ranks[rank].switches);
+	record = add(RECORD_COLLECTIVES);
+	record->collectives.pid = PID + rank;
+	record->collectives.state = 'S';
+	record->collectives.throttled_s = NAN;
+	record->collectives.switches = are_switches_known ? 9 + ranks[rank].switches : 0;
 }
 
 /* One sample of each rank each second. */
@@ -265,6 +268,54 @@ START_TEST(slowest_stage_is_named_beside_collectives)
 }
 END_TEST
 
+static double hang_s(int32_t *pid) { return collective_words_exchange(model, pid, words); }
+
+static const char *warning(void)
+{
+	static struct alerts alerts;
+	static struct settings settings;
+	static char message[COLLECTIVE_WORDS_SIZE];
+	settings_default(&settings);
+	alerts_update(&alerts, model, &settings);
+	const struct alert *alert = alerts_find_raised(&alerts, "exchange_hang");
+	snprintf(message, sizeof message, "%s", alert ? alert->message : "");
+	alerts_release(&alerts);
+	return message;
+}
+
+START_TEST(hang_that_is_certain_has_its_time_and_process)
+{
+	static const double hang[] = { 1, 0 }, all[] = { 1, 1 };
+	static const uint32_t reduce[] = { REDUCE, REDUCE };
+	static const struct {
+		const double *waits_ratios;
+		const uint32_t *waits_in;
+		const char *words;
+		double hang_s;
+		int32_t pid;
+		bool has_switches, is_moving;
+	} rows[] = {
+		{ hang, receive, "rank 0 waits in send or receive; rank 1 is in pipe.py:22", 18, PID + 1, true, false },
+		{ all, receive, "all 2 ranks wait in send or receive", 18, 0, true, false },
+		{ all, reduce, "", 0, 0, true, false },
+		{ all, receive, "", 0, 0, true, true },
+		{ all, receive, "", 0, 0, false, false },
+		{ hang, receive, "", 0, 0, true, true },
+		{ hang, receive, "", 0, 0, false, false },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		int32_t pid;
+		open_job(2, rows[i].has_switches);
+		run(2, 1, 20, rows[i].waits_ratios, rows[i].waits_in, rows[i].is_moving);
+		ck_assert_double_eq_tol(hang_s(&pid), rows[i].hang_s, 1e-9);
+		ck_assert_int_eq(pid, rows[i].pid);
+		ck_assert_str_eq(words, rows[i].words);
+		ck_assert_str_eq(warning(), rows[i].words);
+		close_job();
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("exchange");
@@ -274,6 +325,7 @@ int main(void)
 	tcase_add_test(tests, slow_stage_does_not_hang_while_the_others_wake_up);
 	tcase_add_test(tests, wait_in_a_line_of_its_own_hangs_too);
 	tcase_add_test(tests, wait_that_is_no_send_or_receive_has_its_own_name);
+	tcase_add_test(tests, hang_that_is_certain_has_its_time_and_process);
 	tcase_add_test(tests, slowest_stage_is_named_beside_collectives);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/model/collectives/exchange_hang.h"
 #include "src/model/model_private.h"
 #include "src/model/ranks/rank_places.h"
 
@@ -258,6 +259,7 @@ static void take_rows(struct model *model, struct collectives *collectives, cons
 	collectives->ranks[rank].number = number_of(model, collectives->ranks[rank].number, collectives->ranks[rank].pid);
 	take_process_state(&collectives->ranks[rank], (char)record->collectives.state, now_ns);
 	take_throttle(&collectives->ranks[rank].throttle, record->collectives.throttled_s, now_ns);
+	exchange_note_switches(&collectives->ranks[rank], record->collectives.switches, now_ns);
 	for (size_t i = 0; record->collectives.rows && i < record->collectives.count; i++)
 		take_row(collectives, rank, &record->collectives.rows[i], now_ns);
 }

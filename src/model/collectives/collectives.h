@@ -36,10 +36,10 @@ struct collective_rank {
 	} throttle;
 	struct joined joined;
 	struct {
-		double switches;  /* voluntary context switches of its main thread; of the latest reading */
-		int64_t moved_ns; /* the reading in which they last changed; 0 = none yet, or unknown */
-		double longest_s; /* the longest time between two changes */
-	} movement;           /* in exchange_hang.h */
+		uint64_t switches; /* voluntary context switches of its main thread; of the latest reading */
+		int64_t moved_ns;  /* the reading in which they last changed; 0 = none yet, or unknown */
+		double longest_s;  /* the longest time between two changes */
+	} movement;            /* in exchange_hang.h */
 };
 
 struct collective_op {

@@ -59,6 +59,17 @@ void exchange_hang_find(const struct model *model, struct exchange_hang *out)
 		out->late_count = 0;
 }
 
+double exchange_hang_stands_s(const struct model *model, const struct exchange_hang *hang)
+{
+	double stands_s = NAN;
+	for (size_t i = 0; i < hang->waiting_count; i++) {
+		const struct collective_rank *rank = &model->collectives->ranks[hang->waiting[i]];
+		if (rank->movement.moved_ns)
+			stands_s = fmin(stands_s, seconds_between(rank->movement.moved_ns, model->now_ns));
+	}
+	return stands_s;
+}
+
 enum exchange_movement exchange_hang_movement(const struct model *model, const struct exchange_hang *hang)
 {
 	enum exchange_movement found = EXCHANGE_UNKNOWN;
@@ -74,22 +85,12 @@ enum exchange_movement exchange_hang_movement(const struct model *model, const s
 	return found;
 }
 
-static void refresh(struct collective_rank *rank, double switches, int64_t now_ns)
+void exchange_note_switches(struct collective_rank *rank, uint64_t switches, int64_t now_ns)
 {
-	if (isnan(switches) || (rank->movement.moved_ns && switches == rank->movement.switches))
+	if (switches == 0 || (rank->movement.moved_ns && switches == rank->movement.switches))
 		return;
 	double gap_s = rank->movement.moved_ns ? seconds_between(rank->movement.moved_ns, now_ns) : 0;
 	rank->movement.longest_s = fmax(rank->movement.longest_s, gap_s);
 	rank->movement.switches = switches;
 	rank->movement.moved_ns = now_ns;
-}
-
-void model_refresh_movement(struct model *model)
-{
-	for (size_t i = 0; i < model->process_count; i++) {
-		const struct process *process = &model->processes[i];
-		for (size_t k = 0; !process->is_gone && k < model->collectives->rank_count; k++)
-			if (model->collectives->ranks[k].pid == process->pid)
-				refresh(&model->collectives->ranks[k], process->now[METRIC_PROCESS_SWITCHES_WILLING], model->now_ns);
-	}
 }

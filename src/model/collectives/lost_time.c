@@ -187,10 +187,8 @@ static void advance(struct model *model, struct collective_group *group)
 void model_refresh_lost_time(struct model *model)
 {
 	struct collectives *all = model->collectives;
-	if (all) {
+	if (all)
 		model_refresh_joined(model);
-		model_refresh_movement(model);
-	}
 	for (size_t i = 0; all && i < all->group_count; i++) {
 		struct collective_group *group = &all->groups[i];
 		if (group->slots && !group->lost)

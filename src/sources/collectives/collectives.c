@@ -194,15 +194,17 @@ static bool is_copy(const struct collectives_state *state, const struct watched 
 	return false;
 }
 
-static char state_of(const struct watched *watched)
+static struct collectives_process process_of(const struct watched *watched)
 {
-	char text[2048];
+	struct collectives_process process = { .throttled_s = NAN };
+	char text[4096];
 	size_t length;
-	struct proc_stat stat;
-	return file_read(watched->process.fd, "stat", text, sizeof text, &length) == STATUS_OK &&
-			proc_stat_parse(text, length, &stat)
-		? stat.state
-		: '\0';
+	if (file_read(watched->process.fd, "status", text, sizeof text, &length) != STATUS_OK)
+		return process;
+	const char *state = strstr(text, "\nState:\t"), *switches = strstr(text, "\nvoluntary_ctxt_switches:");
+	process.state = state ? state[strlen("\nState:\t")] : '\0';
+	process.switches = switches ? strtoull(switches + strlen("\nvoluntary_ctxt_switches:"), NULL, 10) : 0;
+	return process;
 }
 
 /* Which rank a process is that has no variables of a launcher. */
@@ -235,7 +237,7 @@ static void take_reading(
 /* Of a rank that enters no collectives: gloo's send and receive, and RPC, are not recorded. */
 static void take_empty(struct collectives_state *state, struct watched *watched)
 {
-	const struct collectives_process process = { state_of(watched), NAN };
+	const struct collectives_process process = process_of(watched);
 	int64_t now_ns = clock_monotonic_ns();
 	bool is_child = false;
 	for (size_t i = 0; i < state->watched_count; i++)
@@ -281,10 +283,11 @@ static bool read_recorders(struct collectives_state *state, struct watched *watc
 		if (is_copy(state, watched, i) || state->reading.status_count == 0)
 			continue;
 		find_world(state, watched);
-		if (!has_any)
-			process = (struct collectives_process){ state_of(watched),
-				rank_throttle_read(&watched->throttle, state->target->proc_root, watched->process.pid,
-					watched->process.fd, clock_monotonic_ns()) };
+		if (!has_any) {
+			process = process_of(watched);
+			process.throttled_s = rank_throttle_read(&watched->throttle, state->target->proc_root, watched->process.pid,
+				watched->process.fd, clock_monotonic_ns());
+		}
 		pthread_mutex_lock(&state->thread.lock);
 		take_reading(state, watched, i, &process);
 		pthread_mutex_unlock(&state->thread.lock);

@@ -190,6 +190,7 @@ void collectives_emit_reading(struct collectives_tables *tables, struct collecti
 		return;
 	record->collectives.pid = rank->pid;
 	record->collectives.state = (unsigned char)process->state;
+	record->collectives.switches = process->switches;
 	record->collectives.throttled_s = process->throttled_s;
 	record->collectives.skipped = reading->skipped;
 	record->collectives.rows = count ? rows : NULL;

@@ -39,7 +39,8 @@ struct collectives_rank {
 
 /* At a reading. */
 struct collectives_process {
-	char state;         /* of /proc/PID/stat */
+	char state;         /* of /proc/PID/status, as the switches */
+	uint64_t switches;  /* as in struct record */
 	double throttled_s; /* rank_throttle.h */
 };
 
