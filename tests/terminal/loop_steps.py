@@ -37,6 +37,7 @@ EXPECTED = {
     'episodes': ('for i_episode in count(1)', True, None, None),
     'one_function': ('for x, y in batches', True, 400, 100),
     'log_every': ('torch DataLoader', True, 200, 130),
+    'prefetched': ('torch DataLoader', True, 400, 100),
     'site-packages/library_iterator': ('while self.iteration < self.iterations and not self.is_stopped', False, None, None),
     'site-packages/library_cycle': ('self.step += 1', False, None, None),
     'minibatches': ('for batch in minibatch(examples, size=compounding(4., 32., 1.001))', True, 400, 38),
@@ -78,7 +79,7 @@ WHY_S = 30
 # So many at a time: scripts that take a whole CPU, with less right to it than pmtop and other tests have; and those that mostly sleep.
 BUSY, SLEEPING = threading.Semaphore(2), threading.Semaphore(3)
 NICE = ['nice', '-n', '5']
-IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'log_every', 'full_batch', 'gathered', 'site-packages/library_iterator', 'site-packages/library_cycle', 'own_iterator']
+IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain', 'one_function', 'log_every', 'prefetched', 'full_batch', 'gathered', 'site-packages/library_iterator', 'site-packages/library_cycle', 'own_iterator']
 VALIDATES = {'one_function'}   # with the same line
 
 

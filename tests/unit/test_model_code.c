@@ -634,6 +634,30 @@ START_TEST(the_newest_own_line_of_a_main_thread_is_known)
 }
 END_TEST
 
+/* The main thread may only wait for the thread that trains; which one does, is unknown if several may. */
+START_TEST(the_newest_own_line_may_be_of_another_thread)
+{
+	struct newest_line line;
+	emit_run();
+	begin_set(11);
+	emit_code(4, "Worker.main_loop", "/venv/lib/python3.11/site-packages/ray/worker.py", false);
+	emit_node(5, 0, 1, 4, 1069);
+	emit_samples(5, 9, 9.5, 5);
+	emit_thread(1, 101, "train", 10, 10, 2);
+	emit_thread(2, 102, "io", 10, 0, 5);
+	model_apply(model, &set);
+	ck_assert(code_newest_line(model, TRAINER, &line));
+	ck_assert_str_eq(line.file, "/home/me/train.py");
+	ck_assert_uint_eq(line.line, 10);
+	ck_assert_int_eq(line.phase, CODE_PHASE_BACKWARD);
+	begin_set(12);
+	emit_thread(3, 103, "validate", 10, 10, 3);
+	model_apply(model, &set);
+	ck_assert(code_newest_line(model, TRAINER, &line));
+	ck_assert_uint_eq(line.line, 1069);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("model_code");
@@ -662,6 +686,7 @@ int main(void)
 	tcase_add_test(tests, the_last_minute_of_a_thread_has_its_new_samples);
 	tcase_add_test(tests, waits_for_the_gil_have_the_holder_of_most_of_them);
 	tcase_add_test(tests, the_newest_own_line_of_a_main_thread_is_known);
+	tcase_add_test(tests, the_newest_own_line_may_be_of_another_thread);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

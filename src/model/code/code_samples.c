@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "src/model/code/code_threads.h"
 #include "src/model/model_private.h"
 #include "src/model/run/run.h"
 
@@ -88,6 +89,32 @@ double model_code_samples_counted(const struct model *model, size_t group)
 	return model->priv->code_samples ? model->priv->code_samples->groups[group].counted : 0;
 }
 
+/* The innermost line of the user's own code from there on; NULL = there is none. */
+static const struct code_node *own_node(const struct code *code, const struct code_node *node)
+{
+	while (!code->codes[node->code].is_own && node->parent)
+		node = &code->nodes[node->parent - 1];
+	return code->codes[node->code].is_own ? node : NULL;
+}
+
+/* The stack of the only other thread that is in the user's own code; NULL = there is none, or several are. */
+static const struct code_node *other_stack(const struct model *model, size_t group)
+{
+	enum { BUSIEST = 64 };
+	struct code_thread threads[BUSIEST];
+	const struct code_node *found = NULL;
+	size_t count = code_threads_of(model, group, true, threads, BUSIEST);
+	for (size_t i = 0; i < count; i++) {
+		const struct code_node *node = threads[i].node ? &model->code.nodes[threads[i].node - 1] : NULL;
+		if (!node || !own_node(&model->code, node))
+			continue;
+		if (found)
+			return NULL;
+		found = node;
+	}
+	return found;
+}
+
 bool code_newest_line(const struct model *model, int32_t pid, struct newest_line *out)
 {
 	const struct code *code = &model->code;
@@ -95,25 +122,19 @@ bool code_newest_line(const struct model *model, int32_t pid, struct newest_line
 	int group = code_group_of(code, pid);
 	if (group < 0 || !samples || !samples->groups[group].node)
 		return false;
-	const struct code_node *node = &code->nodes[samples->groups[group].node - 1];
-	enum code_phase phase = node->phase;
-	const char *communication = code_communication(code, node);
-	bool is_own_wait = code_is_own_wait(code, node);
-	for (const struct code_node *at = node;; at = &code->nodes[at->parent - 1]) {
-		if (code->codes[at->code].is_own) {
-			node = at;
-			break;
-		}
-		if (!at->parent)
-			break;
+	const struct code_node *stack = &code->nodes[samples->groups[group].node - 1], *own = own_node(code, stack);
+	if (!own && (own = other_stack(model, (size_t)group))) {
+		stack = own;
+		own = own_node(code, stack);
 	}
+	const struct code_node *node = own ? own : stack;
 	*out = (struct newest_line){ .file = code->codes[node->code].file,
 		.text = node->text,
 		.function = code->codes[node->code].function,
 		.line = node->line,
-		.communication = communication,
-		.phase = phase,
-		.is_own_wait = is_own_wait,
+		.communication = code_communication(code, stack),
+		.phase = stack->phase,
+		.is_own_wait = code_is_own_wait(code, stack),
 		.time_ns = samples->groups[group].time_ns };
 	return true;
 }

@@ -30,7 +30,8 @@ struct phase_sums {
 	double phase_s[CODE_PHASE_COUNT];
 };
 
-/* The innermost line of the user's own code in the newest sample of a main thread; without any, of its whole stack. */
+/* The innermost line of the user's own code in the newest sample of a main thread, or if that has none, of the only
+ * thread that has one; without any, of its whole stack. */
 struct newest_line {
 	const char *file, *text, *function; /* text NULL: unknown. All live as long as the model */
 	uint32_t line;                      /* 0 = unknown */

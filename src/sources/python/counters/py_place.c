@@ -85,20 +85,11 @@ static bool is_named(const struct py_code *code, const char *name)
 
 bool py_place_is_named_next(const struct py_code *code) { return is_named(code, "__next__"); }
 
-/* Whether the file belongs to a library between a loop and its loader. */
-static bool is_between(const char *file)
-{
-	for (size_t i = 0; py_between[i]; i++)
-		if (strstr(file, py_between[i]))
-			return true;
-	return false;
-}
-
 /* The first frame from there on that is no part of an iterator around the loader. */
 static size_t skip_between(const struct py_sample *sample, size_t at)
 {
 	while (at < sample->count &&
-		(is_between(sample->sites[at].known->code.file) || py_place_is_named_next(&sample->sites[at].known->code)))
+		(py_is_between(sample->sites[at].known->code.file) || py_place_is_named_next(&sample->sites[at].known->code)))
 		at++;
 	return at;
 }
@@ -108,7 +99,7 @@ static size_t skip_between(const struct py_sample *sample, size_t at)
 static uint64_t callee_within(const struct py_sample *sample, size_t at)
 {
 	const struct py_code *code = at > 0 ? &sample->sites[at - 1].known->code : NULL;
-	bool is_library = code && is_between(code->file) && !is_named(code, "__next__") && !is_named(code, "__iter__");
+	bool is_library = code && py_is_between(code->file) && !is_named(code, "__next__") && !is_named(code, "__iter__");
 	return is_library ? sample->sites[at - 1].code : 0;
 }
 
@@ -130,7 +121,8 @@ static void set_caller(const struct py_sample *sample, size_t at, struct py_plac
 bool py_place_may_hold(const struct py_sample *sample, size_t at)
 {
 	size_t own = skip_between(sample, at);
-	return !is_between(sample->sites[at].known->code.file) || (own < sample->count && callee_within(sample, own) != 0);
+	return !py_is_between(sample->sites[at].known->code.file) ||
+		(own < sample->count && callee_within(sample, own) != 0);
 }
 
 void py_place_note_next(
@@ -178,7 +170,7 @@ void py_place_note_found(struct py_places *places, uint64_t sampler, const struc
 	const struct py_sample *sample, size_t at, struct py_place *place)
 {
 	const struct py_site *site = &sample->sites[at];
-	if (is_between(site->known->code.file)) {
+	if (py_is_between(site->known->code.file)) {
 		note_library(sample, skip_between(sample, at), place);
 		return;
 	}

@@ -1,5 +1,6 @@
 #include "src/sources/python/counters/py_search.h"
 
+#include "src/sources/python/counters/py_between.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
@@ -38,6 +39,7 @@ static enum py_kind kind_of(const struct py_process *process, struct py_search *
 	if (search->count == PY_TYPES_RETAINED)
 		search->count = 0;
 	enum py_kind kind = py_is_loader_iterator(process, object) ? PY_KIND_ITERATOR
+		: py_is_between_class(process, type)                   ? PY_KIND_BETWEEN
 		: py_is_derived(process, object, "DataLoader")         ? PY_KIND_LOADER
 		: is_holder(process, object)                           ? PY_KIND_HOLDER
 															   : PY_KIND_OTHER;
@@ -133,8 +135,9 @@ static void search_kept(const struct py_process *process, struct py_search *sear
 			found->out[i].is_of_loader = true;
 		break;
 	case PY_KIND_HOLDER:
+	case PY_KIND_BETWEEN:
 	case PY_KIND_OTHER:
-		if (depth > 0 && kind != PY_KIND_HOLDER)
+		if (depth > 0 && kind == PY_KIND_OTHER)
 			return;
 		size_t count = py_attributes_read(process, object, attributes, ATTRIBUTES_MAX);
 		search_objects(process, search, attributes, count, depth + 1, found);

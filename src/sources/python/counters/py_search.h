@@ -11,7 +11,13 @@ struct py_search {
 	size_t count;
 	struct {
 		uint64_t type;
-		enum py_kind { PY_KIND_OTHER, PY_KIND_ITERATOR, PY_KIND_LOADER, PY_KIND_HOLDER } kind;
+		enum py_kind {
+			PY_KIND_OTHER,
+			PY_KIND_ITERATOR,
+			PY_KIND_LOADER,
+			PY_KIND_HOLDER,
+			PY_KIND_BETWEEN /* an iterator of a library's (py_between.h) */
+		} kind;
 	} types[PY_TYPES_RETAINED];
 };
 
@@ -28,9 +34,9 @@ enum py_frame_kind { PY_FRAME_OF_FUNCTION, PY_FRAME_OF_MODULE, PY_FRAME_OF_COMPR
 
 bool py_is_loader_iterator(const struct py_process *process, uint64_t object);
 /* Finds iterators that its variables and loops hold, directly or through enumerate(), zip(), generators (tqdm is one),
- * an attribute of a variable, Lightning's CombinedLoader, or their DataLoader; each as often as it is held.
- * PY_FRAME_OF_MODULE: its globals are variables too. PY_FRAME_OF_COMPREHENSION: its first local is what it iterates
- * over, and no variable. *budget: how many objects may still be read. Returns how many were found.
+ * an attribute of a variable or of a library's iterator, Lightning's CombinedLoader, or their DataLoader; each as often
+ * as it is held. PY_FRAME_OF_MODULE: its globals are variables too. PY_FRAME_OF_COMPREHENSION: its first local is what
+ * it iterates over, and no variable. *budget: how many objects may still be read. Returns how many were found.
  */
 size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
 	enum py_frame_kind kind, unsigned *budget, struct py_found *out, size_t max);
