@@ -65,7 +65,7 @@ def checks():
     for way, steps in (('listed', 1), ('summed', 15), ('reset', 15)):
         add(f'losses, {way}', losses_are_those_of_the_program, newest_python(), way, steps)
     if os.path.exists(TORCH) and 'NO_TORCH' not in os.environ:
-        for way in ('plain', 'double'):
+        for way in ('plain', 'double', 'resized'):
             add(f'a tensor, {way}', losses_are_those_of_the_program, TORCH, way, 1, 'tensors')
         for way in ('divided', 'scaled', 'again', 'validated'):
             add(f'a tensor, {way}', a_tensor_that_may_be_no_loss_of_a_step_is_not_read, TORCH, way)

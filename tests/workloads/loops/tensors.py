@@ -1,4 +1,4 @@
-"""A loss that is a tensor and never a number: of a step, also as float64; or divided, multiplied, assigned again, or the validation's too."""
+"""A loss that is a tensor and never a number: of a step, also as float64, or in the storage of many elements; or divided, multiplied, assigned again, or the validation's too."""
 import sys
 import time
 
@@ -26,6 +26,13 @@ def update(loss, number):
 def plain():
     for number in range(100000):
         loss = loss_of()
+        update(loss, number)
+
+
+def resized():
+    for number in range(100000):
+        time.sleep(0.02)
+        loss = torch.nn.functional.mse_loss(model(torch.randn(32, 64, dtype=kind)), torch.randn(32, 8, dtype=kind))
         update(loss, number)
 
 
@@ -58,4 +65,4 @@ def validated():
                     loss = loss_of() + 100
 
 
-{'plain': plain, 'double': plain, 'divided': divided, 'scaled': scaled, 'again': again, 'validated': validated}[sys.argv[2]]()
+{'plain': plain, 'double': plain, 'resized': resized, 'divided': divided, 'scaled': scaled, 'again': again, 'validated': validated}[sys.argv[2]]()

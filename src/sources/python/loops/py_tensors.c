@@ -12,6 +12,7 @@ enum { FLOAT32 = 6, FLOAT64 = 7 };
 #define CPU 0xff00
 #define IS_CPU (CPU | 0x010000)
 #define IS_CPU_OLD (CPU << 8 | 0x01)
+#define STORAGE_SIZE_MAX (UINT64_C(1) << 47)
 
 /* Of one tensor, as read at once. */
 struct words {
@@ -34,11 +35,13 @@ static bool take_tensor(const uint64_t *words, size_t self, struct place *out)
 		words[self + STORAGE_OFFSET] == 0 && words[self + ELEMENTS] == 1 && out->storage && out->storage % 8 == 0;
 }
 
+/* mse_loss resizes its output of many elements to one, and keeps the storage. */
 static bool take_storage(const uint64_t *words, struct place *out)
 {
+	uint64_t size = words[out->pointer + SIZE];
 	out->data = words[out->pointer];
-	return (words[out->pointer + DEVICE] & 0xffff) == CPU && words[out->pointer + SIZE] == out->size && out->data &&
-		out->data % out->size == 0;
+	return (words[out->pointer + DEVICE] & 0xffff) == CPU && size >= out->size && size <= STORAGE_SIZE_MAX &&
+		size % out->size == 0 && out->data && out->data % out->size == 0;
 }
 
 /* The head has one or two words of references; releases have an interpreter before the object, or not. */
