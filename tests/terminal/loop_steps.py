@@ -59,6 +59,7 @@ FROM_START = {'carried_on'}    # attached at once
 CHOSEN_STEPS = 8
 EPOCH_STEPS = 100              # of an epoch of held.py, handed_on.py, tf_calls.py, train_accuracy.py, ignite_accuracy.py and lightning_iterable.py
 WHOLE_STEPS = 400               # of whole.py
+LOADERS_STEPS = 60             # of an epoch of two_loaders.py
 OPAQUE_STEPS = 50              # of an epoch of opaque.py
 EPOCHS_TO_KNOW = {'around': 9, 'within': 9, 'accumulated': 9, 'epochs': 3}   # before, more epochs are planned than the run has, or more batches of one
 WORKFLOW_STEPS = 100000        # planned in workflow.py
@@ -245,6 +246,19 @@ def check_counts_of_all_epochs(found, truth):
     check_epochs(found, truth, False)
 
 
+def a_loop_that_fetches_by_next_keeps_its_steps(python):
+    """The iterator of the validation before may have had the address of one that next() asks."""
+    found, truth, _ = watch(python, 'two_loaders', JOINED_S, objects=60)
+    by_loop = [reported for _, reported in found if reported['inferred']['what'] == 'for number in range(STEPS)']
+    # Before the loop is found, and while the validation runs, some objects may name that one's loader.
+    assert len(by_loop) >= len(found) - 12, [reported['inferred'] for _, reported in found]
+    for now, reported in found:
+        low, high = between(truth, now)
+        ordinal = reported.get('epoch', {}).get('ordinal', low[2])
+        assert low[2] <= ordinal <= high[2] + (high[1] % LOADERS_STEPS == 0), (low, high, reported['epoch'])
+        assert {row['batches'] for row in reported['epochs'][1:-1] if not row.get('is_at_least')} <= {LOADERS_STEPS}, reported['epochs']
+
+
 def steps_of_lightning_without_a_dataloader(python):
     """The trainer's own count."""
     found, truth, _ = watch(python, 'lightning_iterable', 0, objects=24)
@@ -428,6 +442,7 @@ def checks():
             add(SLEEPING, f'a kept validation iterator, {order}', a_kept_iterator_validates, TORCH, order)
         for way in ('once', 'twice', 'variable'):
             add(BUSY, f'batches handed on, {way}', batches_that_no_sample_finds_being_fetched_count_once, TORCH, way)
+        add(BUSY, 'two loaders', a_loop_that_fetches_by_next_keeps_its_steps, TORCH)
         add(BUSY, 'what a loop assigns, torch', what_a_loop_assigns_counts_it, TORCH, 'torch')
         add(BUSY, 'one kind of work', kinds_of_work_are_no_epochs, TORCH, '1')
         add(BUSY, 'two kinds of work', kinds_of_work_are_no_epochs, TORCH, '50', '10')

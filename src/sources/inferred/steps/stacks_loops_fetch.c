@@ -50,11 +50,13 @@ static bool may_gather(struct stacks_loops *loops, const struct py_counted *coun
 		is_own(file);
 }
 
-/* `batches = iter(loader)`, `for x in batches:`; `bar = tqdm(enumerate(loader))`, `for i, x in bar:` */
+/* `batches = iter(loader)`, `for x in batches:`; `bar = tqdm(enumerate(loader))`, `for i, x in bar:`. A loop that was
+ * read before the pass was found may be over: of another iterator, which had this one's address. */
 static bool is_iterated(const struct stacks_loops *loops, const struct py_counted *counted)
 {
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (seen->loop.loader && seen->loop.loader == counted->iterator)
+		if (seen->loop.loader && seen->loop.loader == counted->iterator && seen->loop.code == counted->code &&
+			seen->read_ns >= counted->found_ns)
 			return true;
 	return false;
 }
