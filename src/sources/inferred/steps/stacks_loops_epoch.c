@@ -476,10 +476,10 @@ static const struct seen *find_loader(const struct stacks_loops *loops, const ch
 
 int stacks_loops_line_of(const struct stacks_loops *loops, const struct py_counted *counted)
 {
-	for (size_t i = 0; loops && *counted->function && i < loops->seen_count; i++) {
+	for (size_t i = 0; loops && counted->code && i < loops->seen_count; i++) {
 		const struct seen *seen = &loops->seen[i];
-		if (seen->loop.loader == counted->iterator && !seen->loop.is_in_generator &&
-			!stacks_loop_is_variable(&seen->loop) && strcmp(seen->function, counted->function) == 0)
+		if (seen->loop.loader == counted->iterator && seen->loop.code == counted->code &&
+			seen->read_ns >= counted->found_ns && !stacks_loop_is_variable(&seen->loop))
 			return seen->loop.line;
 	}
 	return 0;
