@@ -484,9 +484,9 @@ struct record {
 			uint32_t group;
 			int64_t enqueued, started, completed;
 		} collective_state;
-		/* state: of /proc/PID/stat; 0 = not read, as switches; skipped: collectives between the readings without a row;
-		 * throttled_s: its cgroup, by a CPU quota, over all CPUs, since it exists; switches: of its main thread,
-		 * voluntary */
+		/* state: of /proc/PID/stat, 0 = not read; skipped: collectives between the readings that have no row;
+		 * throttled_s: by its cgroup's CPU quota, summed over CPUs; switches: voluntary, of its main thread; 0 =
+		 * unknown */
 		struct {
 			int32_t pid;
 			uint32_t state;
