@@ -485,8 +485,7 @@ struct record {
 			int64_t enqueued, started, completed;
 		} collective_state;
 		/* state: of /proc/PID/stat, 0 = not read; skipped: collectives between the readings that have no row;
-		 * throttled_s: by its cgroup's CPU quota, summed over CPUs; switches: voluntary, of its main thread; 0 =
-		 * unknown */
+		 * throttled_s: by its cgroup's CPU quota; switches: voluntary ones of its main thread; 0 = unknown */
 		struct {
 			int32_t pid;
 			uint32_t state;
