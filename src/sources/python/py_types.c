@@ -90,9 +90,9 @@ bool py_slot_find(const struct py_process *process, uint64_t object, uint64_t ty
 bool py_is_iterator_class(const struct py_process *process, uint64_t type)
 {
 	uint64_t bases[PY_BASES_MAX], next, flags;
-	size_t count = py_bases_read(process, type, bases);
 	if (!remote_word(process->pid, type + TYPE_NEXT, &next) || !next)
 		return false;
+	size_t count = py_bases_read(process, type, bases);
 	for (size_t i = 0; i < count; i++) {
 		struct py_attribute attribute = { .slot = 0 };
 		if (!remote_word(process->pid, bases[i] + TYPE_FLAGS, &flags))
