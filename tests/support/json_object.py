@@ -9,7 +9,7 @@ OPERATION = {"name": str, "depth": int, "count": int} | dict.fromkeys(
     ("total_s", "self_s", "cpu_s", "mean_s", "min_s", "max_s", "p95_s", "share_ratio"), float)
 KIND = {"kind": str, "count": int, "median_s": float, "p95_s": float}
 LATE = {"*": {"count": int, "last": float, "median": float, "mean": float}}
-MODE = {"count": int, "samples_per_s": float, "operations": [OPERATION], "operations_left_out": int, "kinds": [KIND], "figures": LATE} | FIGURES
+MODE = {"count": int, "is_at_least": bool, "samples_per_s": float, "operations": [OPERATION], "operations_left_out": int, "kinds": [KIND], "figures": LATE} | FIGURES
 CAUSE = {"what": str, "kind": str, "phase": str, "share_ratio": float, "excess_s": float, "next": str, "evidence": {"*": float}}
 TIMES = dict.fromkeys(("mean", "p50", "p95", "min", "max"), float)
 SPAN = {"name": str, "count": int, "total_s": float, "mean_s": float, "share_ratio": float}

@@ -307,6 +307,27 @@ START_TEST(an_epoch_with_all_its_batches_is_no_lower_bound)
 }
 END_TEST
 
+START_TEST(inferred_batches_of_validation_are_a_lower_bound)
+{
+	struct script script;
+	script_open(&script, NULL);
+	double step_s[2] = { 0.1, 0.1 };
+	script_steps(&script, 1, step_s, 2);
+	script_mode(&script, 0, 2, STORY_VALIDATION);
+	script_steps(&script, 2.1, step_s, 2);
+	script_meta(&script, "counted_by", RUN_BY_LOADER);
+	script_apply(&script, 3);
+	struct run *run = &script.model->runs[STORY_RUN];
+	const struct track *validation = run_track_of(run, STORY_VALIDATION);
+	ck_assert_ptr_nonnull(validation);
+	ck_assert(!run_track_is_at_least(run, validation));
+	run->is_counted = true;
+	ck_assert(run_track_is_at_least(run, validation));
+	ck_assert(!run_track_is_at_least(run, run_main(run)));
+	script_close(&script);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("model batches");
@@ -325,5 +346,6 @@ int main(void)
 	tcase_add_test(tests, recent_covers_exactly_the_last_200_steps);
 	tcase_add_test(tests, open_spans_gauges_counters_marks_and_meta_are_in_the_model);
 	tcase_add_test(tests, an_epoch_with_all_its_batches_is_no_lower_bound);
+	tcase_add_test(tests, inferred_batches_of_validation_are_a_lower_bound);
 	return suite_run(suite);
 }

@@ -805,11 +805,30 @@ START_TEST(steps_have_no_epochs_of_a_loop_that_passes_more_often)
 	script_open(&script, NULL);
 	run_beside_a_loop(&script, 40, 2, &no_epochs);
 	const struct run *run = script_run(&script);
-	ck_assert(!run->has_loop_epochs);
+	ck_assert(!run->has_loop_epochs && isnan(run->epoch_done_ratio));
 	ck_assert_uint_eq(run->epoch_count, 0);
 	ck_assert_uint_eq(run->state.batches_per_epoch, 0);
-	ck_assert(isnan(run->epoch_done_ratio));
 	script_close(&script);
+}
+END_TEST
+
+START_TEST(steps_that_begin_later_than_their_loop_have_not_its_length)
+{
+	for (uint64_t before = 0; before < 6; before += 5) {
+		struct script script;
+		script_open(&script, NULL);
+		script_apply(&script, 0.4);
+		open_loop_without_epochs(&script, 0.5);
+		for (uint64_t i = 0; i < 25; i++) {
+			struct run_state counted = { .batches_per_epoch = LOOP_LENGTH, .batches_in_epoch = before + i + 1 };
+			loop_batch(&script, 1 + (double)i, before + i);
+			loop_state(&script, &counted, 1 + (double)i);
+			script_whole_batch(&script, 1 + (double)i, 1.8 + (double)i, 1.95 + (double)i);
+			script_apply(&script, 1.95 + (double)i);
+		}
+		ck_assert_uint_eq(run_batches_planned(script_run(&script)), before ? 0 : LOOP_LENGTH);
+		script_close(&script);
+	}
 }
 END_TEST
 
@@ -846,5 +865,6 @@ int main(void)
 	tcase_add_test(tests, passes_with_other_numbers_than_the_loop_are_no_epochs);
 	tcase_add_test(tests, a_pass_with_another_number_than_the_loop_has_none);
 	tcase_add_test(tests, steps_have_no_epochs_of_a_loop_that_passes_more_often);
+	tcase_add_test(tests, steps_that_begin_later_than_their_loop_have_not_its_length);
 	return suite_run(suite);
 }

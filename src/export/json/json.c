@@ -252,6 +252,8 @@ static void write_modes(struct json *json, const struct run *run)
 		const struct track *track = &run->tracks[i];
 		json_open_object(json, scope_mode_name(run, track->mode));
 		json_unsigned(json, "count", track->count);
+		if (run_track_is_at_least(run, track))
+			json_bool(json, "is_at_least", true);
 		write_figures(json, &track->batch);
 		json_number(json, "samples_per_s", track->samples_per_s);
 		/* Those of the main track are at the top level. */

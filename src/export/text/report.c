@@ -268,7 +268,7 @@ static void add_modes(struct buffer *out, const struct run *run)
 		const struct track *track = &run->tracks[i];
 		char text[NUMBER_SIZE];
 		table_name(out, 0, scope_mode_name(run, track->mode));
-		snprintf(text, sizeof text, "%" PRIu64, track->count);
+		snprintf(text, sizeof text, "%s%" PRIu64, run_track_is_at_least(run, track) ? "≥ " : "", track->count);
 		table_right(out, 8, text);
 		table_seconds(out, 13, track->batch.mean_s);
 		table_seconds(out, 13, track->batch.p50_s);

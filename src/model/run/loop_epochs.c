@@ -149,6 +149,16 @@ void run_await_loop_epochs(struct run *run, bool is_sampled, int64_t now_ns)
 	priv->awaits_number = may_wait && (now_ns < priv->await_until_ns || priv->is_number_doubtful);
 }
 
+/* Without epochs: a loop that began before the steps, or goes on without them ("if step > learning_starts: update()"),
+ * has passes that are no steps. Its length is then not theirs. */
+static bool has_other_passes(const struct run *run, struct run *loop)
+{
+	double rate = run_main(run)->rate_per_s, slack = SLACK_STEPS + (isfinite(rate) ? SLACK_S * rate : 0);
+	double apart = (double)loop->state.batches_in_epoch - (double)run_main(run)->count;
+	loop->priv->beside.has_others |= loop->epoch_count == 0 && fabs(apart) > slack;
+	return loop->priv->beside.has_others;
+}
+
 void run_take_loop_epochs(struct run *run, struct run *loop)
 {
 	if (run->priv->publishes_epochs && run_meta(run, "epochs_are_passes"))
@@ -172,7 +182,7 @@ void run_take_loop_epochs(struct run *run, struct run *loop)
 	}
 	run_copy_epochs(run, loop);
 	state->epochs_planned = counted->epochs_planned;
-	state->batches_per_epoch = counted->batches_per_epoch;
+	state->batches_per_epoch = has_other_passes(run, loop) ? 0 : counted->batches_per_epoch;
 	run->epoch_length = loop->epoch_length;
 	state->in_epoch = counted->in_epoch;
 	state->epoch_index = counted->epoch_index;

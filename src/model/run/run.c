@@ -152,6 +152,12 @@ bool run_epoch_is_at_least(const struct run *run, const struct epoch *epoch)
 	return run_inferred(run).is_at_least && (epoch->planned == 0 || epoch->batches < epoch->planned);
 }
 
+bool run_track_is_at_least(const struct run *run, const struct track *track)
+{
+	struct inferred inferred = run_inferred(run);
+	return inferred.is_at_least || (inferred.what && track != run_main(run));
+}
+
 bool run_has_content(const struct run *run)
 {
 	return run->track_count > 0 || run->operation_count > 0 || run->open_span_count > 0 || run->requests;

@@ -323,6 +323,9 @@ struct inferred {
 struct inferred run_inferred(const struct run *run);
 /* Whether pmtop may have missed batches of this epoch: of such a run, one that has not had all that were planned. */
 bool run_epoch_is_at_least(const struct run *run, const struct epoch *epoch);
+/* The same of all batches of a mode: where pmtop infers the steps, a short pass that validates may begin and end
+ * between two samples. */
+bool run_track_is_at_least(const struct run *run, const struct track *track);
 const struct track *run_main(const struct run *run); /* never NULL; may be empty */
 bool run_has_content(const struct run *run);         /* batches, spans or requests */
 /* The number, from 1, of the main mode's epoch with this ordinal, or of the last one before it; epochs of other modes

@@ -75,6 +75,7 @@ struct beside {
 	int32_t pid; /* the process that publishes; 0: none */
 	bool is_begun;
 	uint64_t steps, passes;
+	bool has_others; /* passes that are no steps */
 	struct within within;
 	struct matched matched;
 };
