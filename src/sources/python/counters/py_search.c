@@ -142,8 +142,10 @@ static void search_kept(const struct py_process *process, struct py_search *sear
 		size_t count = py_attributes_read(process, object, attributes, ATTRIBUTES_MAX);
 		search_objects(process, search, attributes, count, depth + 1, found);
 		/* On the value stack it may be the self of a method, which calls next(). */
-		for (size_t i = before; i < found->count && kind == PY_KIND_OTHER; i++)
-			found->out[i].is_of_variable = true;
+		for (size_t i = before; i < found->count; i++) {
+			found->out[i].is_of_variable = kind == PY_KIND_OTHER;
+			found->out[i].is_of_between = kind == PY_KIND_BETWEEN;
+		}
 	}
 }
 
@@ -170,6 +172,15 @@ static void search_globals(
 	search_objects(process, search, values, entries.count, 1, found);
 }
 
+/* A loop over a library's iterator asks that one for its batches, whether or not a variable holds it, too. */
+static bool is_looped_between(const struct py_found *found, const struct py_found *looped, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (found->is_of_between && looped[i].is_of_between && looped[i].iterator == found->iterator)
+			return true;
+	return false;
+}
+
 size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
 	enum py_frame_kind kind, unsigned *budget, struct py_found *out, size_t max)
 {
@@ -185,6 +196,6 @@ size_t py_search_frame(const struct py_process *process, struct py_search *searc
 	if (kind == PY_FRAME_OF_MODULE)
 		search_globals(process, search, at, &found);
 	for (size_t i = looped; i < found.count; i++)
-		out[i].is_of_variable = true;
+		out[i].is_of_variable = !is_looped_between(&out[i], out, looped);
 	return found.count;
 }

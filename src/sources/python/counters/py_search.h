@@ -28,6 +28,7 @@ struct py_found {
 	uint64_t generator;  /* the code of the innermost generator that leads to it; 0 = none does */
 	unsigned generators; /* how many lead to it */
 	bool is_of_loader;   /* a DataLoader keeps it (persistent workers); no loop need use it now */
+	bool is_of_between;  /* an iterator of a library's fetches from it */
 };
 
 enum py_frame_kind { PY_FRAME_OF_FUNCTION, PY_FRAME_OF_MODULE, PY_FRAME_OF_COMPREHENSION };
