@@ -228,7 +228,7 @@ const char *collective_words_straggler(const struct model *model, char out[COLLE
 	return collective_words_pace(model, group, &pace, out);
 }
 
-/* Since a rank last entered a collective; INFINITY = none did. *is_waited_for: ranks wait in one. */
+/* Seconds since a rank last entered a collective; INFINITY = none did. *is_waited_for: ranks wait in one. */
 static double newest_collective_age_s(const struct model *model, bool *is_waited_for)
 {
 	int64_t newest_ns = 0;
@@ -340,7 +340,7 @@ double collective_words_exchange(const struct model *model, int32_t *pid, char o
 	if (find_hang(model, is_waited_for, age_s, &hang) != EXCHANGE_STANDS)
 		return 0;
 	write_exchange_hang(model, &hang, out);
-	*pid = hang.late_count == 1 ? model->collectives->ranks[hang.late[0]].pid : 0;
+	*pid = hang.late_count > 0 ? model->collectives->ranks[hang.late[0]].pid : 0;
 	return exchange_hang_stands_s(model, &hang);
 }
 

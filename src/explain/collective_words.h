@@ -26,8 +26,9 @@ const char *collective_words_now(const struct model *model, char out[COLLECTIVE_
 const char *collective_words_straggler(const struct model *model, char out[COLLECTIVE_WORDS_SIZE]);
 const char *collective_words_throttled(const struct model *model, char out[COLLECTIVE_WORDS_SIZE]);
 const char *collective_words_none(const struct model *model, char out[COLLECTIVE_WORDS_SIZE]);
-/* Ranks that hang in send or receive, or in a barrier that is not recorded. Returns for how long they stand; 0 = none
- * does, or it is unknown; NAN = there are no ranks. *pid: the one that the others wait for, 0 = several, or none. */
+/* Ranks that hang in send or receive, or in a barrier that is not recorded. Returns since when no waiting rank has
+ * woken up, in seconds; 0 = none hangs, or that is unknown; NAN = there are no ranks. *pid: a rank that the others wait
+ * for; 0 = each waits for another. */
 double collective_words_exchange(const struct model *model, int32_t *pid, char out[COLLECTIVE_WORDS_SIZE]);
 const char *collective_words_verdict(const struct model *model, char out[COLLECTIVE_WORDS_SIZE]);
 /* "rank 1", or "process 4711" if its number is unknown. `rank`: an index. */

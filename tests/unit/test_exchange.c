@@ -277,7 +277,7 @@ static const char *warning(void)
 	static char message[COLLECTIVE_WORDS_SIZE];
 	settings_default(&settings);
 	alerts_update(&alerts, model, &settings);
-	const struct alert *alert = alerts_find_raised(&alerts, "exchange_hang");
+	const struct alert *alert = alerts_find_raised(&alerts, "send_receive_hang");
 	snprintf(message, sizeof message, "%s", alert ? alert->message : "");
 	alerts_release(&alerts);
 	return message;

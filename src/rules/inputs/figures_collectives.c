@@ -131,20 +131,20 @@ TEXT(throttled_words)
 	snprintf(out, FIGURE_TEXT_SIZE, "%.159s", collective_words_throttled(context->model, text));
 }
 
-NUMBER(exchange)
+NUMBER(hang)
 {
 	char text[COLLECTIVE_WORDS_SIZE];
 	int32_t pid;
 	return collective_words_exchange(context->model, &pid, text);
 }
-NUMBER(exchange_pid)
+NUMBER(hang_pid)
 {
 	char text[COLLECTIVE_WORDS_SIZE];
 	int32_t pid;
 	collective_words_exchange(context->model, &pid, text);
 	return pid ? (double)pid : NAN;
 }
-TEXT(exchange_words)
+TEXT(hang_words)
 {
 	char text[COLLECTIVE_WORDS_SIZE];
 	int32_t pid;
@@ -173,10 +173,11 @@ static const struct figure rows[] = {
 	OF("collectives.straggler_late_s", SECONDS, straggler_late, "how much later than the first rank it enters"),
 	OF("collectives.straggler_last_ratio", PERCENT, straggler_last, "share of the collectives that it enters last"),
 	TEXT_ROW("collectives.straggler", MODEL, straggler_words, "all of that in one line", lacks),
-	OF("collectives.exchange_s", SECONDS, exchange,
+	OF("collectives.hang_s", SECONDS, hang,
 		"how long ranks have hung in send or receive, or in a barrier that PyTorch does not record; 0 = none does"),
-	OF("collectives.exchange_pid", NUMBER, exchange_pid, "process id of the one that they wait for"),
-	TEXT_ROW("collectives.exchange", MODEL, exchange_words, "all of that in one line", lacks),
+	OF("collectives.hang_pid", NUMBER, hang_pid,
+		"process id of a rank that they wait for; unknown: each waits for another"),
+	TEXT_ROW("collectives.hang", MODEL, hang_words, "all of that in one line", lacks),
 	OF("collectives.throttled_ratio", PERCENT, throttled,
 		"share of the time in which a CPU quota throttles one rank, more than the others; 0 = none"),
 	OF("collectives.throttled_number", NUMBER, throttled_number, "that rank"),
